@@ -15,13 +15,29 @@ type App struct {
 	Description string          `json:"description,omitempty"`
 	Resource    string          `json:"resource"`                    // URI of the page at the server
 	Visibility  []string        `json:"visibility" nullable:"false"` // who may call the tool: model, app
-	Tools       []string        `json:"tools" nullable:"false"`      // tools that the page may call, by name at the server
+	Tools       []string        `json:"tools,omitempty"`             // set if one App is requested: tools that the page may call, by name at the server
 	Generated   bool            `json:"generated"`                   // Junctor generated the page
 	Read        bool            `json:"read"`                        // the page was read, so digest and declarations are known
 	Approval    Approval        `json:"approval"`                    // of the compatible profile
 	Definition  json.RawMessage `json:"tool_definition,omitempty"`   // set if one App is requested: the MCP Tool, with its name at the server
 	AppPage
 }
+
+// AppFilter selects Apps of a list. Empty fields do not filter.
+type AppFilter struct {
+	Name       string    // exposed name of the tool
+	Origin     AppOrigin // who made the page
+	Visibility string    // who may call the tool: model or app
+}
+
+// AppOrigin says who made the page of an App.
+type AppOrigin string
+
+// The origins of pages.
+const (
+	AppFromServer    AppOrigin = "server"    // the server of the tool has the page
+	AppFromGenerator AppOrigin = "generated" // Junctor generated the page from the schema of the tool
+)
 
 // AppPage is the page of an App: what it declares, and which sources and
 // permissions it gets.

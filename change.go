@@ -66,9 +66,4 @@ type AdminChangeFilter struct {
 	Action       string
 	EntryPoint   ChangeEntry
 	Since, Until time.Time // Until is exclusive
-	Text         string    // in the object, the action, the actor or the values
-	Limit        int
-	// The time and ID of the last change of the page before.
-	BeforeAt time.Time
-	BeforeID string
 }

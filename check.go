@@ -37,10 +37,8 @@ func (c *Connection) Check() error {
 	if err := CheckFields(c); err != nil {
 		return fault("%s", AsError(err).Message)
 	}
-	for _, tool := range slices.Sorted(maps.Keys(c.Overrides)) {
-		if err := CheckFields(c.Overrides[tool]); err != nil {
-			return fault("overrides.%s.%s", tool, AsError(err).Message)
-		}
+	if err := c.CheckOverrides(); err != nil {
+		return fault("%s", AsError(err).Message)
 	}
 	if c.PerUser() && c.Transport == TransportStdio {
 		return fault("credentials per-user is allowed only with the transports http and sse, because a command has the same env for every user")
@@ -59,6 +57,27 @@ func (c *Connection) Check() error {
 		}
 	}
 	return c.Auth.check()
+}
+
+// CheckOverrides returns an error that names the first invalid override of a tool.
+func (c *Connection) CheckOverrides() error {
+	for _, tool := range slices.Sorted(maps.Keys(c.Overrides)) {
+		o := c.Overrides[tool]
+		if err := CheckFields(o); err != nil {
+			return Errorf(CodeInvalid, "overrides.%s.%s", tool, AsError(err).Message)
+		}
+		if o.Name != "" && !isToolName(o.Name) {
+			return Errorf(CodeInvalid, "overrides.%s.name: %q is not a name that all clients and models accept; use up to 64 letters, digits, _ and -", tool, ShortenText(o.Name, 100))
+		}
+	}
+	return nil
+}
+
+// isToolName reports whether a text is a name that users may give to a tool. Servers may have
+// odd names, but APIs of models refuse them.
+func isToolName(name string) bool {
+	ok, _ := regexp.MatchString(`^[A-Za-z0-9_-]{1,64}$`, name)
+	return ok
 }
 
 // variable reports whether a text is the name of an environment variable.

@@ -36,6 +36,11 @@ func TestConnections(t *testing.T) {
 		"no command":       {junctor.Connection{Transport: "stdio"}, "requires command"},
 		"NUL":              {junctor.Connection{Transport: "stdio", Command: []string{"a\x00"}}, "NUL"},
 		"odd variable":     {junctor.Connection{Transport: "stdio", Command: []string{"a"}, Env: map[string]string{"A=B": "x"}}, "environment variable"},
+		"new name":         {web(func(c *junctor.Connection) { c.Overrides = map[string]junctor.Override{"a b": {Name: "Find_all-2"}} }), ""},
+		"odd name":         {web(func(c *junctor.Connection) { c.Overrides = map[string]junctor.Override{"find": {Name: "find all!"}} }), "overrides.find.name"},
+		"long name": {web(func(c *junctor.Connection) {
+			c.Overrides = map[string]junctor.Override{"find": {Name: strings.Repeat("x", 65)}}
+		}), "up to 64 letters"},
 		"odd header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"a b": "x"} }), "header"},
 		"our header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"MCP-Session-Id": "x"} }), "header"},
 		"odd home":         {web(func(c *junctor.Connection) { c.Home = "some" }), "home"},

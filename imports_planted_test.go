@@ -143,7 +143,7 @@ func TestPlanted(t *testing.T) {
 		},
 	}
 	tested := map[string]bool{
-		"every package has a doc comment": true, "at most 79 packages": true, "at most 30 direct requirements": true, // below
+		"every package has a doc comment": true, "at most 80 packages": true, "at most 31 direct requirements": true, // below
 	}
 	for _, tt := range tests {
 		tested[tt.rule] = true
@@ -185,11 +185,11 @@ func TestPlantedShape(t *testing.T) {
 	for _, apart := range []string{"test/program", "internal/testkit", "internal/testkit/kill", "internal/store/pgtest", "internal/store/storetest"} {
 		full.pkgs = append(full.pkgs, plant(t, apart, "package x"))
 	}
-	if found := breaks(t, "at most 79 packages", full); len(found) != 0 {
+	if found := breaks(t, "at most 80 packages", full); len(found) != 0 {
 		t.Errorf("%d packages: %q", maxPackages, found)
 	}
 	full.pkgs = append(full.pkgs, plant(t, "internal/more", "package x"))
-	if found := breaks(t, "at most 79 packages", full); len(found) != 1 {
+	if found := breaks(t, "at most 80 packages", full); len(found) != 1 {
 		t.Errorf("%d packages: %q", maxPackages+1, found)
 	}
 
@@ -206,11 +206,11 @@ func TestPlantedShape(t *testing.T) {
 	}
 	imports[1] = "fmt"
 	deps.pkgs = []pkg{plant(t, "internal/a", importing(imports...))}
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 0 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 0 {
 		t.Errorf("%d requirements: %q", maxRequirements, found)
 	}
 	deps.pkgs = append(deps.pkgs, plant(t, "internal/b", importing("example.org/unused")))
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 1 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 1 {
 		t.Errorf("%d requirements: %q", maxRequirements+1, found)
 	}
 }

@@ -20,6 +20,8 @@ type Room struct {
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
 	UpdatedBy string       `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+
+	LastMessageAt time.Time `json:"last_message_at,omitzero"` // when its newest message was sent
 }
 
 // Member is one who is in a room: an agent or a user.

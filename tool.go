@@ -12,8 +12,8 @@ type Tool struct {
 	Exposed      string          `json:"exposed"` // server__name, as clients of /mcp see it
 	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"input_schema"`
-	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`  // absent in lists without schemas
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // absent in lists without schemas
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Version      string          `json:"version,omitempty"`      // default version, if the tool has versions
 	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
@@ -26,4 +26,5 @@ type Tool struct {
 	Hints        EffectiveHints  `json:"hints"`                // annotations that Junctor acts on
 	Tags         []string        `json:"tags,omitempty"`       // that the operator gave it
 	Digest       string          `json:"digest"`               // SHA-256 of the definition, hex: it changes when the tool does
+	Tokens       int             `json:"tokens"`               // estimated number of tokens that the definition uses in a model's context
 }

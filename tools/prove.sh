@@ -24,13 +24,13 @@ chapters() {
 		Agents: agents talk bank a2a
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
-		The console: console
+		The console: console console-scale
 		Properties: properties
 		Denied calls: denial
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
-		The journal: audit
-		Numbers over time: series numbers
+		The journal: audit changes
+		Numbers over time: series numbers usage
 		Searching calls: history
 		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
@@ -75,7 +75,10 @@ run() {
 	a2a) tests "$log" -run '^TestKit$' ./test/a2a && figures "$log" && kit ;;
 	apps) tests "$log" -parallel=1 ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	chains) tests "$log" ./test/chain && figures "$log" && peer Node && module "$log" evm -rapid.checks=5000 && figures "$log" ;;
-	console) tests "$log" -parallel=1 ./test/console && figures "$log" && peer Node && peer Chromium ;;
+	console) tests "$log" -parallel=1 -skip '^TestScale$' ./test/console && figures "$log" && peer Node && peer Chromium ;;
+	console-scale) # a million calls
+		tests "$log" -timeout 1h -run '^TestScale$' ./test/console && figures "$log" && peer Node && peer Chromium
+		;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	apis)
@@ -108,6 +111,8 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	usage) tests "$log" -timeout 1h -run 'TestUsageOfManyRows' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	changes) tests "$log" -run 'TestRecordsOfChangesHoldNoSecret|TestEveryChangeIsOnRecord' ./test/operate && passed "$log" && figures "$log" && peer PostgreSQL ;;
 	numbers) # with what they cost, which a busy machine measures badly
 		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"

@@ -13,6 +13,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/steps.sh
+. tools/memory.sh
 module=$(go list -m)
 results=.cache/results
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
@@ -34,13 +35,20 @@ busy=(-p=3 -parallel=4)
 export RAPID_CHECKS="${RAPID_CHECKS:-30}"
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
+trap 'code=$?; set +e; drop_memory; (exit "$code"); steps_summary' EXIT
 
-# list_tested prints each package that has tests, with its folder. Those with the most
-# test code come first: a long one that starts last would keep one core waiting.
+# Packages that take long for their size: they wait, or start browsers and Node.
+slow=' test/console test/realservers test/limits test/docs test/bank test/oauth '
+# list_tested prints each package that has tests, with its folder. The slow ones and those
+# with the most test code come first: a long one that starts last would keep one core waiting.
 list_tested() {
-	local package dir
+	local package dir size
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... |
-		while read -r package dir; do echo "$(cat "$dir"/*_test.go | wc -c) $package $dir"; done | sort -rn | cut -d' ' -f2-
+		while read -r package dir; do
+			size=$(cat "$dir"/*_test.go | wc -c)
+			[[ $slow != *" ${package#"$module"/} "* ]] || size=$((size + 1000000))
+			echo "$size $package $dir"
+		done | sort -rn | cut -d' ' -f2-
 }
 
 if [[ ${1:-} == quick ]]; then
@@ -52,6 +60,7 @@ if [[ ${1:-} == quick ]]; then
 	exit
 fi
 
+use_memory
 export CI=true
 wanted=all # the packages to test, one a line
 if [[ -n ${ONLY:-} ]]; then
@@ -106,7 +115,12 @@ check_other_systems() {
 	(cd tools && go build -o ../bin/test/typecheck ./typecheck)
 	bin/test/typecheck darwin windows
 }
-check_tools() { (cd tools && go vet ./... && go test ./...); }
+# Modules of their own are compiled here; only make prove runs the tests of the last three.
+check_modules() {
+	local folder
+	(cd tools && go vet ./... && go test ./...)
+	for folder in test/evm test/oracle test/river; do (cd "$folder" && go vet .); done
+}
 # run_tests NAME FLAGS -- PACKAGES: no package, no step.
 run_tests() {
 	local name=$1 flags=()
@@ -128,7 +142,7 @@ if [[ $wanted == all ]]; then
 	# The tests wait for much of their time. These do not.
 	begin lint .cache/bin/golangci-lint run ./...
 	begin "other systems" check_other_systems
-	begin tools check_tools
+	begin "other modules" check_modules
 	begin console tools/console.sh check
 else
 	step build build_all

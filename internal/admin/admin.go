@@ -192,6 +192,8 @@ type History interface {
 	Flush(ctx context.Context) error
 	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	// Count counts the calls of all pages, and stops early if there are many.
+	Count(ctx context.Context, access junctor.CallAccess, f history.Filter) (junctor.RowTotal, error)
 	// Known returns those of the ids that are of calls in the history of the tenant.
 	Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error)
 	// Get returns one call; not_found if there is none that access allows.

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,6 +13,7 @@ import (
 
 // changesQuery is the query of list-changes.
 type changesQuery struct {
+	ListQuery
 	Actor      string              `query:"actor" maxLength:"1024" doc:"Only changes by this actor: its ID or name, or the ID of the user."`
 	Object     string              `query:"object" maxLength:"256" doc:"Only changes of objects of this kind, such as server."`
 	ObjectID   string              `query:"object_id" maxLength:"1024" doc:"Only changes of the object with this ID or name."`
@@ -19,9 +21,6 @@ type changesQuery struct {
 	EntryPoint junctor.ChangeEntry `query:"entry_point" enum:"api,cli,console,settings-file,start" doc:"Only changes that came in this way."`
 	Since      time.Time           `query:"since" doc:"Only changes at this time or later."`
 	Until      time.Time           `query:"until" doc:"Only changes before this time."`
-	Text       string              `query:"text" maxLength:"200" doc:"Only changes with this text in their object, action, actor or values."`
-	Limit      int                 `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
-	Cursor     string              `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
 }
 
 // changeID is the path of one change.
@@ -36,13 +35,17 @@ type changeResponse struct{ Body junctor.AdminChange }
 // of the caller's tenant; those of the whole instance belong to the tenant default.
 func (a *api) registerChangeRoutes() {
 	tags := []string{"audit"}
-	registerRoute(a, huma.Operation{
-		OperationID: "list-changes", Method: http.MethodGet, Path: "/changes", Summary: "List administrative changes with their values before and after, newest first", Tags: tags,
-	}, func(ctx context.Context, in *changesQuery) (*pageResponse[junctor.AdminChange], error) {
-		list, next, err := a.Changes.Changes(ctx, callerOf(ctx).Tenant, junctor.AdminChangeFilter{
-			Actor: in.Actor, Object: in.Object, ObjectID: in.ObjectID, Action: in.Action, EntryPoint: in.EntryPoint, Since: in.Since, Until: in.Until, Text: in.Text, Limit: in.Limit,
-		}, in.Cursor)
-		return newPage(list, next), err
+	shape := rowShape[junctor.AdminChange]{
+		key:   func(c *junctor.AdminChange) string { return strconv.FormatInt(c.At.UnixMicro(), 10) },
+		id:    func(c *junctor.AdminChange) string { return c.ID },
+		order: "at", newest: true,
+	}
+	registerRows(a, huma.Operation{
+		OperationID: "list-changes", Method: http.MethodGet, Path: "/changes", Summary: "List administrative changes with their values before and after", Tags: tags,
+	}, shape, func(ctx context.Context, in *changesQuery, page *junctor.RowPage) ([]junctor.AdminChange, junctor.RowTotal, error) {
+		return a.Changes.Changes(ctx, callerOf(ctx).Tenant, &junctor.AdminChangeFilter{
+			Actor: in.Actor, Object: in.Object, ObjectID: in.ObjectID, Action: in.Action, EntryPoint: in.EntryPoint, Since: in.Since, Until: in.Until,
+		}, page)
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-change", Method: http.MethodGet, Path: "/changes/{id}", Summary: "Show an administrative change", Tags: tags,

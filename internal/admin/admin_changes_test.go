@@ -11,6 +11,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// changesWithoutValues are the recorded operations whose object has no value of its own, each
+// with the reason.
+func changesWithoutValues() map[string]string {
+	return map[string]string{
+		"replay-event":  "the event stays as it is; its deliveries are made again",
+		"rotate-secret": "the values of the secrets stay as they are; they are sealed with another key",
+	}
+}
+
 // Every operation that may change something is recorded, or is on the list of those that do
 // not, with a reason. An operation that was removed is on neither.
 func TestEveryChangeIsRecorded(t *testing.T) {
@@ -31,6 +40,10 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 			t.Errorf("%s: no reason", op.OperationID)
 		case recorded && !spec.steps && spec.object == "":
 			t.Errorf("%s: no kind of object", op.OperationID)
+		}
+		hasValues := spec.read != nil || spec.readFor != nil || spec.requested != nil || spec.steps
+		if _, without := changesWithoutValues()[op.OperationID]; recorded && hasValues == without {
+			t.Errorf("%s: its record has to have the values before and after the change, or a reason why there are none", op.OperationID)
 		}
 		for _, name := range spec.path {
 			if !strings.Contains(op.Path, "{"+name+"}") {
@@ -141,6 +154,24 @@ func TestUnknownObjectsAreNotStored(t *testing.T) {
 		err := recordChange(t.Context(), &got, c, read, func(context.Context) error { return unknown }, changeRules{creates: spec.creates(x.operation)})
 		if !errors.Is(err, unknown) || len(got) != 1 || got[0] != x.begins {
 			t.Errorf("%s: began with %q, want %q; %v", x.operation, got, x.begins, err)
+		}
+	}
+}
+
+// The record of a pause has the state of the endpoint, and that of a rewind the block from
+// which the chain is read again: its watcher takes that later.
+func TestChangesOfEndpointsAndChains(t *testing.T) {
+	t.Parallel()
+	list := newWorld().changedBy(t, "admin", [3]string{"POST", "/endpoints/start", `{"endpoint":"agent:42"}`}, [3]string{"POST", "/chains/local/rewind", `{"to":7}`})
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for i, want := range [][3]string{
+		{"agent:42", `{"endpoint":"agent:42","state":"open"}`, `{"endpoint":"agent:42","state":"open"}`},
+		{"local", `{"name":"local","read":8}`, `{"name":"local","read":7}`},
+	} {
+		if c := list[i]; c.ObjectID != want[0] || string(c.Before) != want[1] || string(c.After) != want[2] || c.Status != junctor.ChangeDone {
+			t.Errorf("%s %s: %s, then %s", c.Action, c.ObjectID, c.Before, c.After)
 		}
 	}
 }

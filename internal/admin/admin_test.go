@@ -19,24 +19,25 @@ import (
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	const server = `{"id":"demo","mode":"builtin","state":"active","created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`
-	const tool = `{"server":"demo","name":"echo","exposed":"demo__echo","description":"says it again","input_schema":{"type":"object"},"roles":["General"],"category":"General","digest":"00"}`
+	const tool = `{"server":"demo","name":"echo","exposed":"demo__echo","description":"says it again","input_schema":{"type":"object"},"roles":["General"],"category":"General","hints":{"read_only":{"origin":"unknown"},"destructive":{"origin":"unknown"},"idempotent":{"origin":"unknown"},"open_world":{"origin":"unknown"}},"digest":"00","tokens":7}`
 	tests := []struct {
 		name, scopes, method, path, body string
 		status                           int
 		want                             string
 	}{
 		{"servers", "tools:read", "GET", "/servers", "", 200, `{"items":[` + strings.TrimSuffix(server, "}") + `,"tools":1,"tokens":10}],"total":1}`},
-		{"server", "tools:read", "GET", "/servers/demo", "", 200, strings.TrimSuffix(server, "}") + `,"era":"modern","tools":["echo"],"diagnostics":{"connected":true,"era":"modern","tools":1,"resources":0,"templates":0,"prompts":0,"sessions":0,"parked":0}}`},
+		{"server", "tools:read", "GET", "/servers/demo", "", 200, strings.TrimSuffix(server, "}") + `,"era":"modern","tools":["echo"],"tokens":7,"diagnostics":{"connected":true,"era":"modern","tools":1,"resources":0,"templates":0,"prompts":0,"sessions":0,"parked":0}}`},
 		{"switch off", "servers:write", "PATCH", "/servers/demo", `{"state":"inactive"}`, 200, strings.Replace(server, "active", "inactive", 1)},
 		{"remove", "servers:write", "DELETE", "/servers/demo", "", 204, ``},
 		{"tools", "tools:read", "GET", "/tools", "", 200, `{"items":[` + tool + `],"total":1}`},
 		{"no tools", "tools:read", "GET", "/tools?server=demo&q=nothing", "", 200, `{"items":[],"total":0}`},
 		{"search", "tools:read", "GET", "/tools?server=demo&q=ec", "", 200, `{"items":[` + tool + `],"total":1}`},
+		{"tools without schemas", "tools:read", "GET", "/tools?schemas=false", "", 200, `{"items":[` + strings.Replace(tool, `"input_schema":{"type":"object"},`, "", 1) + `],"total":1}`},
 		{"tool", "tools:read", "GET", "/tools/demo__echo", "", 200, tool},
 		{"call", "tools:call", "POST", "/tools/demo__echo/call", `{"arguments":{"n":12345678901234567890},"version":"2"}`, 200, `{"content":[],"got":{"n":12345678901234567890},"version":"2"}`},
 		{"call without arguments", "tools:call", "POST", "/tools/demo__echo/call", `{}`, 200, `{"content":[],"got":null,"version":""}`},
 		{"keys", "keys:write", "GET", "/keys", "", 200, `{"items":[],"total":0}`},
-		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"` + moreCalls + `"}`},
+		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"` + moreCalls + `","total":6,"total_is_minimum":true}`},
 		{"settings", "admin", "GET", "/settings", "", 200, `{"items":[{"name":"listen","value":"127.0.0.1:8717","source":"default"}],"total":1}`},
 		{"whoami", "tools:read", "GET", "/whoami", "", 200, `{"tenant":"default","issuer":"key","subject":"k1","name":"test","scopes":["tools:read"]}`},
 	}

@@ -180,6 +180,7 @@ type CreatedAgent struct {
 // agentListQuery is the query of a list of one agent.
 type agentListQuery struct {
 	ListQuery
+	SchemaQuery
 	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
 }
 
@@ -284,7 +285,7 @@ func (a *api) registerAgentRoutes() {
 		OperationID: "list-agent-tools", Method: http.MethodGet, Path: "/agents/{name}/tools", Summary: "List the tools that an agent can call", Tags: tags,
 	}, toolList(), func(ctx context.Context, in *agentListQuery) ([]junctor.Tool, error) {
 		tools, err := a.Agents.AgentTools(ctx, callerOf(ctx), in.Name)
-		return tools, err
+		return in.omitSchemas(tools), err
 	})
 }
 

@@ -12,14 +12,22 @@ import (
 // Apps lists MCP Apps, which are tools with pages of their own, and stores approvals of
 // pages. internal/apps implements it.
 type Apps interface {
-	// ListApps lists every App that the principal sees. GetApp returns one by the exposed
-	// name of its tool, and reads its page now.
-	ListApps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error)
+	// ListApps lists the Apps that the principal sees and the filter selects, without the
+	// tools that their pages may call. GetApp returns one by the exposed name of its tool,
+	// and reads its page now.
+	ListApps(ctx context.Context, p *junctor.Principal, f junctor.AppFilter) ([]junctor.App, error)
 	GetApp(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error)
 	// ApprovePage allows a page, by its digest, to use the compatible profile. It is a
 	// conflict if the page has changed since. RevokeApproval undoes it.
 	ApprovePage(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error)
 	RevokeApproval(ctx context.Context, p *junctor.Principal, name string) error
+}
+
+// appQuery is the query of list-apps.
+type appQuery struct {
+	ListQuery
+	Origin     string `query:"origin" enum:"server,generated" doc:"Only Apps whose page comes from their server, or only those whose page Junctor generated."`
+	Visibility string `query:"visibility" enum:"model,app" doc:"Only Apps whose tool may be called by models, or by other Apps."`
 }
 
 // appName is the path of one App.
@@ -43,8 +51,8 @@ func (a *api) registerAppRoutes() {
 	tags := []string{"apps"}
 	registerList(a, huma.Operation{
 		OperationID: "list-apps", Method: http.MethodGet, Path: "/apps", Summary: "List the Apps of all servers", Tags: tags,
-	}, appList(), func(ctx context.Context, _ *ListQuery) ([]junctor.App, error) {
-		list, err := a.Apps.ListApps(ctx, callerOf(ctx))
+	}, appList(), func(ctx context.Context, in *appQuery) ([]junctor.App, error) {
+		list, err := a.Apps.ListApps(ctx, callerOf(ctx), junctor.AppFilter{Origin: junctor.AppOrigin(in.Origin), Visibility: in.Visibility})
 		return list, err
 	})
 	registerRoute(a, huma.Operation{

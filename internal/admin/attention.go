@@ -19,6 +19,9 @@ type Attention interface {
 	// returns what was found last.
 	List(ctx context.Context, p *junctor.Principal, f attention.Filter) (attention.List, error)
 	Peek(ctx context.Context, p *junctor.Principal, f attention.Filter) (attention.List, error)
+	// Outages returns the times in which servers did not work, as far as the principal may see
+	// them; of one server if server is not "".
+	Outages(ctx context.Context, p *junctor.Principal, server string, from, to time.Time) ([]attention.Outage, error)
 	// Changed returns a channel that is closed when the list changes next.
 	Changed() <-chan struct{}
 }
@@ -36,6 +39,7 @@ type AttentionList struct {
 	Next      string                  `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
 	Total     int                     `json:"total" doc:"Number of items that match, also of those beyond limit."`
 	Counts    AttentionCounts         `json:"counts" doc:"Numbers of all items that the caller may see, whatever the filters."`
+	Kinds     map[string]int          `json:"kinds" nullable:"false" doc:"Numbers of all items that the caller may see, by kind. A kind without items is absent."`
 	Healthy   bool                    `json:"healthy" doc:"Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked."`
 	CheckedAt time.Time               `json:"checked_at,omitzero" doc:"When servers, deliveries, keys and approvals were last checked."`
 }
@@ -43,7 +47,11 @@ type AttentionList struct {
 // newAttentionList returns a list as clients get it.
 func newAttentionList(l *attention.List) AttentionList {
 	c := AttentionCounts{l.Counts[junctor.SeverityCritical], l.Counts[junctor.SeverityWarning], l.Counts[junctor.SeverityInfo]}
-	return AttentionList{Items: l.Items, Total: l.Total, Counts: c, Healthy: c == AttentionCounts{}, CheckedAt: l.CheckedAt}
+	kinds := make(map[string]int, len(l.Kinds))
+	for kind, n := range l.Kinds {
+		kinds[string(kind)] = n
+	}
+	return AttentionList{Items: l.Items, Total: l.Total, Counts: c, Kinds: kinds, Healthy: c == AttentionCounts{}, CheckedAt: l.CheckedAt}
 }
 
 // attentionQuery is the query of list-attention.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/attention"
@@ -16,6 +17,10 @@ func (calm) List(context.Context, *junctor.Principal, attention.Filter) (attenti
 
 func (c calm) Peek(ctx context.Context, p *junctor.Principal, f attention.Filter) (attention.List, error) {
 	return c.List(ctx, p, f)
+}
+
+func (calm) Outages(_ context.Context, _ *junctor.Principal, server string, from, _ time.Time) ([]attention.Outage, error) {
+	return []attention.Outage{{Server: server, Name: server, Severity: junctor.SeverityCritical, Problem: "it does not answer", From: from}}, nil
 }
 
 func (calm) Changed() <-chan struct{} { return nil }

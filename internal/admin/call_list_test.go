@@ -73,6 +73,10 @@ func (s *twoSources) Query(_ context.Context, _ junctor.CallAccess, f history.Fi
 	return page, err
 }
 
+func (s *twoSources) Count(context.Context, junctor.CallAccess, history.Filter) (junctor.RowTotal, error) {
+	return junctor.RowTotal{Rows: len(s.past)}, s.failure
+}
+
 func (s *twoSources) writeLate() {
 	s.past, s.late = append(s.past, s.late...), nil
 }
@@ -129,6 +133,13 @@ func TestOneListOfTwoSources(t *testing.T) {
 			}
 			if at := out.Body.SearchedTo; !at.IsZero() && (out.Body.Next == "" || len(out.Body.Items) == in.Limit) {
 				rt.Fatalf("%d calls (limit %d), next %q, searched to %v", len(out.Body.Items), in.Limit, out.Body.Next, at)
+			}
+			// The first page has the total, unless memory has more calls than one page.
+			switch total := out.Body.Total; {
+			case (total != nil) != (pages == 0):
+				rt.Fatalf("page %d has the total %v", pages, total)
+			case total != nil && (*total > len(want) || *total != len(want) && !out.Body.TotalIsMinimum):
+				rt.Fatalf("the total is %d (minimum: %v), want %d", *total, out.Body.TotalIsMinimum, len(want))
 			}
 			got = append(got, out.Body.Items...)
 			if in.Cursor = out.Body.Next; in.Cursor == "" {

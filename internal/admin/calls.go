@@ -54,6 +54,18 @@ type callPage[T any] struct {
 	Items      []T       `json:"items" nullable:"false"`
 	Next       string    `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
 	SearchedTo time.Time `json:"searched_to,omitzero" doc:"Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search."`
+	// Total is nil on all pages but the first, because counting costs as much as a page.
+	Total          *int `json:"total,omitempty" doc:"Number of calls on all pages. Only on the first page."`
+	TotalIsMinimum bool `json:"total_is_minimum,omitempty" doc:"Whether there may be more calls than total, because counting stopped."`
+}
+
+// setTotal sets the total of a first page. If it is the only page, its calls are the total.
+func (p *callPage[T]) setTotal(total junctor.RowTotal) {
+	if p.Next == "" {
+		total = junctor.RowTotal{Rows: len(p.Items)}
+	}
+	total.Rows = max(total.Rows, len(p.Items))
+	p.Total, p.TotalIsMinimum = &total.Rows, total.AtLeast
 }
 
 // callPageResponse is the answer of a list of calls.
@@ -64,7 +76,7 @@ func newCallPage[T any](items []T, next string, searchedTo time.Time) *callPageR
 	if items == nil {
 		items = []T{}
 	}
-	return &callPageResponse[T]{callPage[T]{items, next, searchedTo}}
+	return &callPageResponse[T]{callPage[T]{Items: items, Next: next, SearchedTo: searchedTo}}
 }
 
 // registerCallRoutes registers the list of calls. history.go has the routes with payloads,
@@ -99,11 +111,18 @@ func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[j
 	if more {
 		list.horizon = recent[len(recent)-1].Position()
 	}
+	total := junctor.RowTotal{Rows: len(recent), AtLeast: more}
 	if in.Status == junctor.StatusRunning { // the history has none
-		return list.page(), nil
+		return list.firstPage(in.Cursor, total), nil
 	}
 	f := in.toPageFilter()
 	f.WithoutPayloads = true
+	var counted junctor.RowTotal
+	if in.Cursor == "" { // before it is asked which calls are known: one that is written in between is counted once
+		if counted, err = a.History.Count(ctx, access, f); err != nil && junctor.CodeOf(err) != junctor.CodeUnavailable {
+			return nil, err
+		}
+	}
 	// Known before the page is read: a call that is written in between is not known, and if
 	// the page lacks a call that is known, the history has it at another position.
 	var past history.Page
@@ -123,7 +142,13 @@ func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[j
 	if err := list.addPast(&past, known); err != nil {
 		return nil, err
 	}
-	return list.page(), nil
+	for _, isPast := range known {
+		if isPast { // counted in the history
+			total.Rows--
+		}
+	}
+	total.Rows, total.AtLeast = total.Rows+counted.Rows, total.AtLeast || counted.AtLeast
+	return list.firstPage(in.Cursor, total), nil
 }
 
 // endedCalls returns the ids of those calls that have ended.
@@ -189,6 +214,15 @@ func (l *callList) addPast(past *history.Page, known map[string]bool) error {
 	}
 	l.calls = joined
 	return nil
+}
+
+// firstPage returns the page that was joined, with the total if it is the first.
+func (l *callList) firstPage(cursor string, total junctor.RowTotal) *callPageResponse[junctor.Call] {
+	out := l.page()
+	if cursor == "" {
+		out.Body.setTotal(total)
+	}
+	return out
 }
 
 // page returns the page that was joined.

@@ -105,7 +105,7 @@ func (a *api) registerChainRoutes() {
 		OperationID: "rewind-chain", Method: http.MethodPost, Path: "/chains/{name}/rewind", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Read a chain again from a block; delivered events are not delivered again",
 	}, func(ctx context.Context, in *rewindChainInput) (*empty, error) {
-		return nil, a.Chains.RewindChain(ctx, callerOf(ctx).Tenant, in.Name, in.Body.To)
+		return &empty{}, a.Chains.RewindChain(ctx, callerOf(ctx).Tenant, in.Name, in.Body.To)
 	})
 }
 

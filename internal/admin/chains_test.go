@@ -13,7 +13,7 @@ import (
 type ledger struct{}
 
 func (ledger) Chains(context.Context, junctor.TenantID) ([]junctor.ChainStatus, error) {
-	return []junctor.ChainStatus{{Chain: junctor.Chain{Name: "local", ID: 31337, Nodes: []string{"https://node.example/secret-key"}, Registries: []junctor.ChainRegistry{}}, Head: 9}}, nil
+	return []junctor.ChainStatus{{Chain: junctor.Chain{Name: "local", ID: 31337, Nodes: []string{"https://node.example/secret-key"}, Registries: []junctor.ChainRegistry{}}, Head: 9, Read: 8}}, nil
 }
 
 func (ledger) ChainEvents(_ context.Context, _ junctor.TenantID, f ChainEventFilter, _ *junctor.RowPage) ([]junctor.ChainEvent, junctor.RowTotal, error) {

@@ -14,9 +14,10 @@ import (
 // Changes records the changes that the API makes, and lists them. internal/app implements it.
 type Changes interface {
 	ChangeLog
-	// Changes returns a page of the changes of a tenant, newest first, and the cursor of the
-	// next page; "" on the last.
-	Changes(ctx context.Context, tenant junctor.TenantID, f junctor.AdminChangeFilter, cursor string) (changes []junctor.AdminChange, next string, err error)
+	// Changes returns a page of the changes of a tenant, with one more if there is another
+	// page, and the number of changes of all pages. The key of a page is the time of a
+	// change, in microseconds.
+	Changes(ctx context.Context, tenant junctor.TenantID, f *junctor.AdminChangeFilter, page *junctor.RowPage) ([]junctor.AdminChange, junctor.RowTotal, error)
 	// Change returns one change; not_found if the tenant has none with that ID.
 	Change(ctx context.Context, tenant junctor.TenantID, id string) (junctor.AdminChange, error)
 }
@@ -179,11 +180,10 @@ func (a *api) recordOperation(ctx context.Context, operation string, in any, do 
 	begun := c.ObjectID != "" || spec.created == ""
 	read := func(ctx context.Context) (any, error) {
 		switch {
-		case spec.requested != nil:
-			if out == nil {
-				return nil, nil
-			}
+		case spec.requested != nil && out != nil:
 			return spec.requested(in), nil
+		case spec.read == nil:
+			return nil, nil
 		case !begun && c.ObjectID == "":
 			return nil, nil
 		}
@@ -285,7 +285,7 @@ type changeSpec struct {
 	// readFor returns read for a request, if the request tells which object it is.
 	readFor func(in any) objectReader
 	// requested returns the value after the change from the request, where that is all that the
-	// change has and no secret is in it; nil if the value is read.
+	// change has, or the object takes it later, and no secret is in it; nil if the value is read.
 	requested func(in any) any
 	// only reports whether a request changes something; nil if each does.
 	only func(in any) bool

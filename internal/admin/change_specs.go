@@ -8,6 +8,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agui"
+	"github.com/junctor-mcp/junctor/internal/queue"
 )
 
 // errNoSuchObject is the answer of readers that search a list.
@@ -50,7 +51,7 @@ func changeSpecs() map[string]changeSpec {
 	}
 	catalog := func(ctx context.Context, a *api, id string) (any, error) { return a.componentCatalog(ctx, id) }
 	app := func(ctx context.Context, a *api, id string) (any, error) {
-		list, err := a.Apps.ListApps(ctx, callerOf(ctx)) // reading one App would read its page
+		list, err := a.Apps.ListApps(ctx, callerOf(ctx), junctor.AppFilter{Name: id}) // GetApp would read the page
 		found, err := findIn(list, err, func(app *junctor.App) bool { return app.Name == id })
 		if err != nil {
 			return nil, err
@@ -123,6 +124,17 @@ func changeSpecs() map[string]changeSpec {
 		}
 		return list, err
 	}
+	// Only what the operation changes: the rest changes with every delivery and block.
+	endpoint := func(ctx context.Context, a *api, id string) (any, error) {
+		list, err := a.Deliveries.Lanes(ctx, callerOf(ctx))
+		lane, err := findIn(list, err, func(l *queue.Lane) bool { return l.Name == id })
+		return endpointState{id, lane.State}, err
+	}
+	chain := func(ctx context.Context, a *api, id string) (any, error) {
+		list, err := a.Chains.Chains(ctx, callerOf(ctx).Tenant)
+		found, err := findIn(list, err, func(c *junctor.ChainStatus) bool { return c.Name == id })
+		return chainPosition{id, found.Read}, err
+	}
 	return map[string]changeSpec{
 		"create-server":       {object: "server", named: "id", read: server},
 		"patch-server":        {object: "server", path: id, read: server},
@@ -178,11 +190,11 @@ func changeSpecs() map[string]changeSpec {
 		"delete-schedule":    {object: "schedule", path: name, read: schedule},
 		"replay-event":       {object: "event", path: id},
 		"change-deliveries":  {object: "deliveries", requested: bodyOf},
-		"stop-endpoint":      {object: "endpoint", named: "endpoint"},
-		"start-endpoint":     {object: "endpoint", named: "endpoint"},
+		"stop-endpoint":      {object: "endpoint", named: "endpoint", read: endpoint},
+		"start-endpoint":     {object: "endpoint", named: "endpoint", read: endpoint},
 		"put-agent-token":    {object: "agent-endpoint", path: []string{"agent"}, read: endpoints},
 		"delete-agent-token": {object: "agent-endpoint", path: []string{"agent"}, read: endpoints},
-		"rewind-chain":       {object: "chain", path: name},
+		"rewind-chain":       {object: "chain", path: name, read: chain, requested: rewindTarget},
 
 		"create-room": {object: "room", created: "id", read: room},
 		"patch-room":  {object: "room", path: id, read: room},
@@ -201,6 +213,27 @@ func changeSpecs() map[string]changeSpec {
 		"apply":    {steps: true},
 		"add-pack": {steps: true},
 	}
+}
+
+// endpointState is a delivery endpoint in the record of a change.
+type endpointState struct {
+	Endpoint string          `json:"endpoint"`
+	State    queue.LaneState `json:"state"`
+}
+
+// chainPosition is a chain in the record of a change.
+type chainPosition struct {
+	Name string `json:"name"`
+	Read uint64 `json:"read"`
+}
+
+// rewindTarget returns where a chain is read again from, which its watcher does later.
+func rewindTarget(in any) any {
+	request, _ := in.(*rewindChainInput)
+	if request == nil {
+		return nil
+	}
+	return chainPosition{request.Name, request.Body.To}
 }
 
 // readFinishedLogin returns the reader of the login that a request finishes.

@@ -128,12 +128,12 @@ func (o *changeSpec) describeID() string {
 // describeValues says which values a record has.
 func (o *changeSpec) describeValues() string {
 	switch {
+	case o.read != nil, o.readFor != nil:
+		return "before and after"
 	case o.requested != nil && o.only != nil:
 		return "the decisions"
 	case o.requested != nil:
 		return "the request"
-	case o.read != nil, o.readFor != nil:
-		return "before and after"
 	}
 	return ""
 }

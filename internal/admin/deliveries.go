@@ -20,6 +20,8 @@ type Deliveries interface {
 	// another page, and the number of deliveries of all pages.
 	List(ctx context.Context, p *junctor.Principal, f queue.Filter, page *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error)
 	Get(ctx context.Context, p *junctor.Principal, id string) (worker.Delivery, error)
+	// Timeline counts the deliveries that List returns over time; nil if there can be none.
+	Timeline(ctx context.Context, p *junctor.Principal, q queue.TimelineQuery) ([]queue.TimelinePoint, error)
 	// Change performs one of hold, release, drop and replay on all deliveries that match,
 	// and returns their number.
 	Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)

@@ -20,6 +20,10 @@ func (noDeliveries) Get(_ context.Context, _ *junctor.Principal, id string) (wor
 	return worker.Delivery{ID: id, State: queue.StateDone, Tool: "tell", Endpoint: "agent:42", Attempts: 1, Tried: []worker.DeliveryAttempt{{Number: 1, Outcome: "delivered"}}}, nil
 }
 
+func (noDeliveries) Timeline(_ context.Context, _ *junctor.Principal, q queue.TimelineQuery) ([]queue.TimelinePoint, error) {
+	return []queue.TimelinePoint{{Time: q.From, Done: 3, Dead: 1, Open: 2, OldestSeconds: 7}}, nil
+}
+
 func (noDeliveries) Change(context.Context, junctor.TenantID, string, queue.Filter) (int, error) {
 	return 0, nil
 }

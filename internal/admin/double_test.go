@@ -166,8 +166,8 @@ func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id strin
 
 func echoTool() junctor.Tool {
 	return junctor.Tool{
-		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again",
-		InputSchema: json.RawMessage(`{"type":"object"}`), Roles: []junctor.Role{junctor.RoleGeneral}, Category: "General", Digest: "00",
+		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again", Hints: junctor.ToolHints{}.Effective(junctor.ToolHints{}),
+		InputSchema: json.RawMessage(`{"type":"object"}`), Roles: []junctor.Role{junctor.RoleGeneral}, Category: "General", Digest: "00", Tokens: 7,
 	}
 }
 
@@ -421,12 +421,13 @@ func (l *changeLog) Drop(_ context.Context, c *junctor.AdminChange) {
 	l.changes = slices.DeleteFunc(l.changes, func(o junctor.AdminChange) bool { return o.ID == c.ID })
 }
 
-func (l *changeLog) Changes(_ context.Context, tenant junctor.TenantID, f junctor.AdminChangeFilter, _ string) ([]junctor.AdminChange, string, error) {
+func (l *changeLog) Changes(_ context.Context, tenant junctor.TenantID, f *junctor.AdminChangeFilter, _ *junctor.RowPage) ([]junctor.AdminChange, junctor.RowTotal, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.changes), func(c junctor.AdminChange) bool {
+	list := slices.DeleteFunc(slices.Clone(l.changes), func(c junctor.AdminChange) bool {
 		return c.Tenant != tenant || f.Object != "" && f.Object != c.Object || f.ObjectID != "" && f.ObjectID != c.ObjectID
-	}), "", nil
+	})
+	return list, junctor.NewRowTotal(len(list)), nil
 }
 
 func (l *changeLog) Change(_ context.Context, tenant junctor.TenantID, id string) (junctor.AdminChange, error) {

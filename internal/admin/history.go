@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -40,6 +41,7 @@ type exportQuery struct {
 
 // usageQuery is the query of get-usage.
 type usageQuery struct {
+	ListQuery
 	CallsOf
 	By    string    `query:"by" enum:"tool,server,user,agent,caller,entry_point,day" default:"tool" doc:"Dimension of the sums."`
 	Until time.Time `query:"until" doc:"Only calls up to and including the day of this time, in UTC."`
@@ -49,6 +51,29 @@ type usageQuery struct {
 func (q *usageQuery) toFilter() series.UsageFilter {
 	return series.UsageFilter{
 		Since: q.Since, Until: q.Until, Tool: q.Tool, Server: q.Server, User: q.User, Agent: q.Agent, Caller: q.Caller, EntryPoint: q.EntryPoint,
+	}
+}
+
+// usageList is the shape of get-usage.
+func usageList() listShape[series.Usage] {
+	words := func(u *series.Usage) []string {
+		return []string{u.Server, u.Name, string(u.EntryPoint), u.Issuer, u.Subject, u.User, u.Agent}
+	}
+	return listShape[series.Usage]{
+		id: func(u *series.Usage) string {
+			return strings.Join(append(words(u), u.Day.Format(time.DateOnly)), "\x00")
+		},
+		orders: []listOrder[series.Usage]{
+			byNumber("calls", func(u *series.Usage) int64 { return u.Calls }),
+			byNumber("errors", func(u *series.Usage) int64 { return u.Errors }),
+			byNumber("refused", func(u *series.Usage) int64 { return u.Refused }),
+			byNumber("p95_ns", func(u *series.Usage) int64 { return int64(u.P95) }),
+			byNumber("bytes_out", func(u *series.Usage) int64 { return u.BytesOut }),
+			byText("name", func(u *series.Usage) string { return strings.Join(words(u), " ") }),
+			byTime("day", func(u *series.Usage) time.Time { return u.Day }),
+		},
+		newest: true,
+		text:   words,
 	}
 }
 
@@ -80,8 +105,18 @@ func (a *api) registerHistoryRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		page, err := a.History.Query(ctx, access, in.toPageFilter())
-		return newCallPage(page.Calls, page.Next, page.SearchedTo), err
+		f := in.toPageFilter()
+		page, err := a.History.Query(ctx, access, f)
+		out := newCallPage(page.Calls, page.Next, page.SearchedTo)
+		if err != nil || in.Cursor != "" {
+			return out, err
+		}
+		total := junctor.RowTotal{}
+		if page.Next != "" {
+			total, err = a.History.Count(ctx, access, f)
+		}
+		out.Body.setTotal(total)
+		return out, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with its payload", Tags: tags,
@@ -102,6 +137,7 @@ func (a *api) registerHistoryRoutes() {
 			Content:     map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text},
 		}},
 	}, a.exportCalls)
+	sums := usageList()
 	registerRoute(a, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, entry_point or day", Tags: []string{"usage"},
 	}, func(ctx context.Context, in *usageQuery) (*pageResponse[series.Usage], error) {
@@ -113,8 +149,16 @@ func (a *api) registerHistoryRoutes() {
 			return nil, err
 		}
 		usage, err := a.Series.Usage(ctx, access, in.toFilter(), series.UsageGroup(in.By))
-		return newPage(usage, ""), err
+		if err != nil {
+			return nil, err
+		}
+		page := in.ListQuery
+		if page.Sort == "" && in.By == string(series.UsageByDay) {
+			page.Sort = "day"
+		}
+		return sums.pageOf(usage, &page)
 	})
+	a.documentSorts("/usage", sums.sorts())
 }
 
 // lastCall stands for the newest call in place of an id.

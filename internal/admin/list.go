@@ -224,8 +224,9 @@ func registerList[I, T any](a *api, op huma.Operation, shape listShape[T], read 
 }
 
 // rowShape says how the rows of a list are ordered that the database pages and searches.
-// Its rows have one order, which is that of their ids.
+// Its rows have one order, which is that of their keys and then of their ids.
 type rowShape[T any] struct {
+	key    func(*T) string // nil if the order is that of the ids alone
 	id     func(*T) string
 	order  string // the value of sort
 	newest bool   // the default is descending
@@ -252,7 +253,7 @@ func (s *rowShape[T]) rowPage(q *ListQuery) (*junctor.RowPage, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		page.ID = after.ID
+		page.Key, page.ID = after.Key, after.ID
 	}
 	return page, sort, nil
 }
@@ -274,7 +275,11 @@ func registerRows[I, T any](a *api, op huma.Operation, shape rowShape[T], read f
 		next := ""
 		if n := q.Limit; len(items) > n {
 			items = items[:n]
-			next = listCursor{Sort: sort, ID: shape.id(&items[n-1])}.encode()
+			last := listCursor{Sort: sort, ID: shape.id(&items[n-1])}
+			if shape.key != nil {
+				last.Key = shape.key(&items[n-1])
+			}
+			next = last.encode()
 		}
 		out := newPage(items, next)
 		out.Body.Total, out.Body.TotalIsMinimum = &total.Rows, total.AtLeast

@@ -262,10 +262,8 @@ type listAnswer struct {
 // withoutPages lists the lists that have no pages, each with the reason.
 func withoutPages() map[string]string {
 	return map[string]string{
-		"list-calls":          "its rows are the history, whose pages are cut by time",
-		"list-changes":        "a record of changes, in the order of time, like the calls",
-		"list-history":        "its pages are cut by time",
-		"get-usage":           "sums, not rows",
+		"list-calls":          "its rows are the history, whose pages are cut by time, newest first; the first has a total",
+		"list-history":        "as list-calls",
 		"list-schedule-times": "computed from the parameters",
 		"view-mail":           "a queue that one page reads",
 	}

@@ -360,6 +360,7 @@ func roomList() listShape[junctor.Room] {
 			byText("name", func(v *junctor.Room) string { return v.Name }),
 			byTime("created_at", func(v *junctor.Room) time.Time { return v.CreatedAt }),
 			byTime("updated_at", func(v *junctor.Room) time.Time { return v.UpdatedAt }),
+			byTime("last_message_at", func(v *junctor.Room) time.Time { return v.LastMessageAt }),
 		},
 		text: func(v *junctor.Room) []string { return []string{v.ID, v.Name} },
 	}

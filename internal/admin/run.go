@@ -31,7 +31,7 @@ type RunResult struct {
 	IsError  bool            `json:"is_error,omitempty" doc:"Whether the tool ran and failed."`
 	Input    bool            `json:"input,omitempty" doc:"Whether input is required: send the run again with input_responses and request_state."`
 	Task     bool            `json:"task,omitempty" doc:"Whether the call became a task."`
-	Duration time.Duration   `json:"duration_ns"`
+	Duration time.Duration   `json:"duration_ns" doc:"Duration of the call, as in its record. If input is required, the duration of this run."`
 	Call     string          `json:"call,omitempty" doc:"ID of the call's record."`
 }
 
@@ -78,7 +78,9 @@ func (a *api) streamRun(ctx context.Context, hctx huma.Context, in Run) {
 	result, err := a.Runner.Run(ctx, callerOf(ctx), in, out)
 	switch {
 	case err == nil:
-		result.Duration = time.Since(started)
+		if result.Duration == 0 {
+			result.Duration = time.Since(started)
+		}
 		out.sendEvent("result", result)
 	case out.hasBegun():
 		out.sendEvent("error", a.toProblem(ctx, err))

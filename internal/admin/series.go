@@ -64,4 +64,5 @@ func (a *api) registerSeriesRoutes() {
 		answer, err := a.Series.Read(ctx, callerOf(ctx), q)
 		return &seriesResponse{answer}, err
 	})
+	a.registerTimelineRoutes()
 }

@@ -66,6 +66,7 @@ type ServerDetail struct {
 	junctor.Server
 	Era         string                `json:"era,omitempty" doc:"Protocol era of the server: modern or legacy. Absent until the server has responded."`
 	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"Names of the tools at the server."`
+	Tokens      int                   `json:"tokens" doc:"Estimated number of tokens that the definitions of these tools use in a model's context."`
 	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that are left out or shown to clients in another form than the server defines; at most 100."`
 	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Diagnostics of an enabled bring-your-own server."`
 }
@@ -261,6 +262,7 @@ func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error
 	}
 	for _, t := range a.Tools.Tools(p, in.ID, "", "") {
 		d.Tools = append(d.Tools, t.Name)
+		d.Tokens += t.Tokens
 	}
 	d.Problems = a.Tools.ToolProblems(p, in.ID)
 	return withVersion(d, d.UpdatedAt), nil

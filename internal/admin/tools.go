@@ -14,9 +14,26 @@ import (
 // maxCallBody bounds a tool call, as at the MCP endpoints.
 const maxCallBody = 4 << 20
 
+// SchemaQuery is embedded in the queries of lists of tools. Its name is exported for the
+// same reason as that of ListQuery.
+type SchemaQuery struct {
+	Schemas bool `query:"schemas" default:"true" doc:"With false, the items have no input_schema and output_schema, which are most of a long list."`
+}
+
+// omitSchemas removes the schemas of tools that were listed for this query.
+func (q *SchemaQuery) omitSchemas(tools []junctor.Tool) []junctor.Tool {
+	if !q.Schemas {
+		for i := range tools {
+			tools[i].InputSchema, tools[i].OutputSchema = nil, nil
+		}
+	}
+	return tools
+}
+
 // toolQuery is the query of list-tools.
 type toolQuery struct {
 	ListQuery
+	SchemaQuery
 	Server string `query:"server" doc:"Only the tools of this server."`
 	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role and tools for all roles."`
 }
@@ -105,7 +122,7 @@ func (a *api) registerToolRoutes() {
 				return nil, err
 			}
 		}
-		return tools, nil
+		return in.omitSchemas(tools), nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,

@@ -13,6 +13,7 @@ import (
 // stage has one App and one View.
 type stage struct {
 	opened junctor.OpenView
+	listed junctor.AppFilter
 	asked  string
 	noted  []junctor.ViewEntry
 }
@@ -32,7 +33,8 @@ func (s *stage) view() junctor.View {
 	return junctor.View{ID: "demo", Server: "map", Tool: "show", Proxy: "http://p-demo.junctor.localhost:8718/", AppPage: s.page(), Notes: []string{}, HostCapabilities: json.RawMessage(`{}`), Definition: json.RawMessage(`{"name":"show"}`)}
 }
 
-func (s *stage) ListApps(context.Context, *junctor.Principal) ([]junctor.App, error) {
+func (s *stage) ListApps(_ context.Context, _ *junctor.Principal, f junctor.AppFilter) ([]junctor.App, error) {
+	s.listed = f
 	return []junctor.App{s.app()}, nil
 }
 

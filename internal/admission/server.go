@@ -182,6 +182,9 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 		if _, err := LiteralConnection(row.Connection); err != nil || row.URL != "" {
 			return junctor.Errorf(junctor.CodeInvalid, "the server %q is built in: it has no address and no command", row.ID)
 		}
+		if err := row.CheckOverrides(); err != nil {
+			return err
+		}
 	case !unread:
 		if err := row.Check(); err != nil {
 			return err

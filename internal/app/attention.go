@@ -38,7 +38,7 @@ func (t attentionTx) Raise(ctx context.Context, tenant junctor.TenantID, e junct
 func (a *App) sharedSources() []attention.Source {
 	now := a.clock.Now
 	out := []attention.Source{
-		attention.Servers(a.store, a.servers.FindBroken), attention.Keys(a.store, now), attention.Approvals(a.store), attention.ChangedTools(a.store, now), attention.SuspendedTokens(a.store),
+		attention.Servers(a.store, a.servers.FindBroken), attention.Keys(a.store, now), attention.Approvals(a.store), attention.Suggestions(a.store), attention.ChangedTools(a.store, now), attention.SuspendedTokens(a.store),
 		attention.DeadDeliveries(func(ctx context.Context) ([]queue.DeadJobs, error) { return a.queue.CountDead(ctx, worker.Deliveries) }),
 	}
 	out = append(out, attention.BrokenRules(a.brokenRules))
@@ -78,7 +78,7 @@ func (a *App) settingsState() attention.SettingsState {
 }
 
 // visibleAttention returns which items a principal may see who is no admin: of servers that
-// the principal may know of, of rooms of which it is a member, and of its own keys.
+// the principal may know of, of rooms of which it is a member, and of what it owns.
 func (a *App) visibleAttention(ctx context.Context, p *junctor.Principal) (func(owner, server string, item *junctor.AttentionItem) bool, error) {
 	known, err := a.servers.KnownServers(ctx, p)
 	if err != nil {
@@ -95,9 +95,11 @@ func (a *App) visibleAttention(ctx context.Context, p *junctor.Principal) (func(
 	return func(owner, server string, item *junctor.AttentionItem) bool {
 		switch {
 		case server != "":
-			_, ok := known[server]
-			return ok
-		case item.Kind == junctor.AttentionApproval:
+			// The server of a former item may have been another one with the same ID. Replicas
+			// do not have quite the same time.
+			since, ok := known[server]
+			return ok && (item.Kind != junctor.AttentionServer || !item.Since.Before(since.Add(-time.Minute)))
+		case item.Object.Kind == "room":
 			return member[item.Object.ID]
 		}
 		return owner != "" && p.Agent == "" && p.Is(owner)

@@ -49,7 +49,7 @@ func (a *App) recordFirstUser(ctx context.Context, do func(context.Context) erro
 
 // recordSettings records the settings of this replica if they are not those of its last start.
 func (a *App) recordSettings(ctx context.Context) error {
-	last, err := a.store.For(junctor.DefaultTenant).AdminChanges(ctx, &junctor.AdminChangeFilter{Object: "settings", ObjectID: a.replica, Limit: 1})
+	last, _, err := a.store.For(junctor.DefaultTenant).AdminChanges(ctx, &junctor.AdminChangeFilter{Object: "settings", ObjectID: a.replica}, &junctor.RowPage{Limit: 1})
 	if err != nil {
 		return err
 	}

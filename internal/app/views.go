@@ -26,6 +26,10 @@ func (a approvals) Approval(ctx context.Context, tenant junctor.TenantID, server
 	return a.store.For(tenant).Approval(ctx, server, resource)
 }
 
+func (a approvals) AppApprovals(ctx context.Context, tenant junctor.TenantID) ([]junctor.AppApproval, error) {
+	return a.store.For(tenant).AppApprovals(ctx)
+}
+
 func (a approvals) PutApproval(ctx context.Context, tenant junctor.TenantID, approval junctor.AppApproval) error {
 	return a.store.For(tenant).PutApproval(ctx, approval)
 }

@@ -313,6 +313,10 @@ func TestApprovalIsForOnePage(t *testing.T) {
 	if v := s.open(t); v.Profile != junctor.AppCompatible || !strings.Contains(s.browse(t, "GET", v.Page, "").Header.Get("Content-Security-Policy"), "'unsafe-eval'") {
 		t.Errorf("an approved page runs as %s", v.Profile)
 	}
+	listed := read[struct{ Items []junctor.App }](t, s.ok(t, 200, "GET", "/apps", "")).Items
+	if len(listed) != 1 || listed[0].Approval.State != junctor.ApprovalGiven || listed[0].Profile != junctor.AppCompatible || len(listed[0].Tools) > 0 {
+		t.Errorf("an approved App is listed as %+v", listed)
+	}
 	open := s.open(t)
 	s.shop.page.Store("<!doctype html><p>another</p>")
 	v := read[junctor.View](t, s.ok(t, http.StatusCreated, "POST", "/views", `{"tool":"shop__show","fresh":true}`))

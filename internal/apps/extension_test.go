@@ -2,10 +2,13 @@ package apps_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
@@ -117,6 +120,16 @@ func TestViewsOfServersInside(t *testing.T) {
 	if !has() {
 		t.Errorf("no Views: %s", s.ok(t, 200, "GET", "/apps", ""))
 	}
+	for query, want := range map[string]string{"": "demo shop", "origin=server": "shop", "origin=generated": "demo", "visibility=model": "demo shop", "visibility=app&origin=server": "shop"} {
+		servers := map[string]bool{}
+		for _, app := range read[struct{ Items []junctor.App }](t, s.ok(t, 200, "GET", "/apps?"+query, "")).Items {
+			servers[app.Server] = true
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(servers)), " "); got != want {
+			t.Errorf("/apps?%s has Apps of %q instead of %q", query, got, want)
+		}
+	}
+	s.ok(t, 422, "GET", "/apps?origin=x", "")
 	s.ok(t, 200, "POST", "/servers/demo/disable", "")
 	s.ok(t, 200, "POST", "/servers/demo/enable", "")
 	if !has() {

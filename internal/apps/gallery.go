@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -11,23 +12,32 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// ListApps lists the Apps of all servers that p may see. It reads no pages: what the pages
-// declare is known only as far as their servers list it.
-func (h *Host) ListApps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
+// ListApps describes the Apps that a principal sees and the filter selects. It reads no
+// page, and leaves out the tools that pages may call: each would repeat those of its server.
+func (h *Host) ListApps(ctx context.Context, p *junctor.Principal, f junctor.AppFilter) ([]junctor.App, error) {
+	all, err := h.opts.Approvals.AppApprovals(ctx, p.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	approvals := make(map[[2]string]*junctor.AppApproval, len(all))
+	for i := range all {
+		approvals[[2]string{all[i].Server, all[i].Resource}] = &all[i]
+	}
 	sh := h.opts.Catalog.Snapshot().For(p.Tenant)
 	out := []junctor.App{}
 	for _, tool := range sh.Describe(p, catalog.Filter{}) {
-		if !strings.HasPrefix(tool.App, mcpapps.URIScheme) {
+		if !strings.HasPrefix(tool.App, mcpapps.URIScheme) || f.Name != "" && f.Name != tool.Exposed || f.Origin != "" && f.Origin != originOf(tool.App) {
 			continue
 		}
 		t, err := h.findToolPage(p, tool.Server, tool.Name)
 		if err != nil {
 			continue // the tool disappeared since it was listed
 		}
-		app, err := h.describeApp(ctx, p, t, "")
-		if err != nil {
-			return nil, err
+		app := describeApp(t)
+		if f.Visibility != "" && !slices.Contains(app.Visibility, f.Visibility) {
+			continue
 		}
+		app.Profile, app.Approval = profileOf(approvals[[2]string{app.Server, t.uri}], "")
 		if meta, err := mcpapps.ParseResourceMeta(t.listedMeta(), nil); err == nil {
 			addDeclarations(&app.AppPage, meta)
 			app.Domain, app.PrefersBorder = meta.Domain, meta.PrefersBorder
@@ -35,6 +45,14 @@ func (h *Host) ListApps(ctx context.Context, p *junctor.Principal) ([]junctor.Ap
 		out = append(out, app)
 	}
 	return out, nil
+}
+
+// originOf says who made the page at a URI.
+func originOf(uri string) junctor.AppOrigin {
+	if strings.HasPrefix(uri, GeneratedPagePrefix) {
+		return junctor.AppFromGenerator
+	}
+	return junctor.AppFromServer
 }
 
 // GetApp describes one App by the exposed name of its tool. It reads the page, past the
@@ -51,12 +69,16 @@ func (h *Host) GetApp(ctx context.Context, p *junctor.Principal, name string) (j
 	if err != nil {
 		return junctor.App{}, err
 	}
-	app, err := h.describeApp(ctx, p, t, page.Digest())
+	app := describeApp(t)
+	if app.Tools, err = h.pageTools(p, app.Server); err != nil {
+		return junctor.App{}, err
+	}
+	profile, approval, err := h.pageProfile(ctx, p.Tenant, app.Server, t.uri, page.Digest())
 	if err != nil {
 		return junctor.App{}, err
 	}
-	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
-	app.AppPage = describePage(page, app.Profile, mcpapps.Policy{AllowEval: app.Profile == junctor.AppCompatible}.HeaderValue(page.Meta.CSP))
+	app.Read, app.Approval, app.Definition = true, approval, json.RawMessage(t.item.Tool.JSON)
+	app.AppPage = describePage(page, profile, mcpapps.Policy{AllowEval: profile == junctor.AppCompatible}.HeaderValue(page.Meta.CSP))
 	return app, nil
 }
 
@@ -65,13 +87,13 @@ func noAppError(t toolPage) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: its definition names no page at a %s URI", t.name, mcpapps.URIScheme)
 }
 
-// describeApp describes an App without its page. digest is that of the page, or empty if
-// the page was not read.
-func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage, digest string) (junctor.App, error) {
+// describeApp describes an App without its page, its approval and the tools that it may
+// call.
+func describeApp(t toolPage) junctor.App {
 	def := t.item.Tool.JSON
 	out := junctor.App{
-		Name: t.name, Server: t.item.Server.ID, Tool: t.item.Name, Resource: t.uri, Visibility: []string{}, Tools: []string{},
-		Generated: strings.HasPrefix(t.uri, GeneratedPagePrefix), AppPage: junctor.AppPage{Digest: digest},
+		Name: t.name, Server: t.item.Server.ID, Tool: t.item.Name, Resource: t.uri, Visibility: []string{},
+		Generated: originOf(t.uri) == junctor.AppFromGenerator,
 	}
 	out.Title, _ = wire.String(wire.Get(def, "title"))
 	out.Description, _ = wire.String(wire.Get(def, "description"))
@@ -82,17 +104,21 @@ func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage
 		}
 	}
 	addDeclarations(&out.AppPage, mcpapps.ResourceMeta{})
-	tools, err := h.opts.Pipeline.List(p, catalog.Scope{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
+	return out
+}
+
+// pageTools lists the tools that the pages of a server may call, by name at the server.
+func (h *Host) pageTools(p *junctor.Principal, server string) (names []string, err error) {
+	tools, err := h.opts.Pipeline.List(p, catalog.Scope{Server: server, Audience: catalog.AudienceApp}, catalog.ListTools)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	for tool := range wire.Elements(wire.Get(tools, "tools")) {
 		if name, ok := wire.String(wire.Get(tool, "name")); ok {
-			out.Tools = append(out.Tools, name)
+			names = append(names, name)
 		}
 	}
-	out.Profile, out.Approval, err = h.pageProfile(ctx, p.Tenant, out.Server, t.uri, digest)
-	return out, err
+	return names, nil
 }
 
 // ApprovePage grants the compatible profile to the page of an App. The digest names the page

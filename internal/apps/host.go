@@ -26,6 +26,8 @@ type Pipeline interface {
 type Approvals interface {
 	// Approval gives the approval of a page. The error has CodeNotFound if there is none.
 	Approval(ctx context.Context, tenant junctor.TenantID, server, resource string) (junctor.AppApproval, error)
+	// AppApprovals gives all approvals of a tenant.
+	AppApprovals(ctx context.Context, tenant junctor.TenantID) ([]junctor.AppApproval, error)
 	// PutApproval stores an approval, in place of an older one of the same page.
 	PutApproval(ctx context.Context, tenant junctor.TenantID, a junctor.AppApproval) error
 	// DeleteApproval removes the approval of a page.

@@ -100,17 +100,27 @@ func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result
 func (h *Host) pageProfile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
 	a, err := h.opts.Approvals.Approval(ctx, tenant, server, uri)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		return junctor.AppStrict, junctor.Approval{State: junctor.ApprovalNone}, nil
+		profile, approval := profileOf(nil, digest)
+		return profile, approval, nil
 	}
 	if err != nil {
 		return "", junctor.Approval{}, err
 	}
+	profile, approval := profileOf(&a, digest)
+	return profile, approval, nil
+}
+
+// profileOf is pageProfile for a stored approval; nil if there is none.
+func profileOf(a *junctor.AppApproval, digest string) (junctor.AppProfile, junctor.Approval) {
+	if a == nil {
+		return junctor.AppStrict, junctor.Approval{State: junctor.ApprovalNone}
+	}
 	given := junctor.Approval{State: junctor.ApprovalGiven, Digest: a.Digest, By: a.By, At: a.At}
 	if digest != "" && a.Digest != digest {
 		given.State = junctor.ApprovalChanged
-		return junctor.AppStrict, given, nil
+		return junctor.AppStrict, given
 	}
-	return junctor.AppCompatible, given, nil
+	return junctor.AppCompatible, given
 }
 
 // describePage describes a page: what it declares, and the policy that it runs under.

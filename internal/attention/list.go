@@ -18,9 +18,11 @@ type Filter struct {
 // List is what needs attention, as one principal may see it.
 type List struct {
 	Items []junctor.AttentionItem
-	// Total counts the items that match the filter, and Counts all that the principal may see.
+	// Total counts the items that match the filter, and Counts and Kinds all that the principal
+	// may see.
 	Total  int
 	Counts map[junctor.AttentionSeverity]int
+	Kinds  map[junctor.AttentionKind]int
 	// CheckedAt is when the sources that all replicas share were asked last.
 	CheckedAt time.Time
 }
@@ -39,7 +41,7 @@ func (w *Watcher) Peek(ctx context.Context, p *junctor.Principal, f Filter) (Lis
 }
 
 func (w *Watcher) listCurrent(ctx context.Context, p *junctor.Principal, f Filter) (List, error) {
-	out := List{Items: []junctor.AttentionItem{}, Counts: map[junctor.AttentionSeverity]int{}}
+	out := List{Items: []junctor.AttentionItem{}, Counts: map[junctor.AttentionSeverity]int{}, Kinds: map[junctor.AttentionKind]int{}}
 	rows, err := w.readRows(ctx)
 	if ctx.Err() != nil {
 		return out, junctor.Errorf(junctor.CodeCanceled, "the request ended")
@@ -66,6 +68,7 @@ func (w *Watcher) listCurrent(ctx context.Context, p *junctor.Principal, f Filte
 			continue
 		}
 		out.Counts[item.Severity]++
+		out.Kinds[item.Kind]++
 		if (f.Severity == "" || f.Severity == item.Severity) && (f.Kind == "" || f.Kind == item.Kind) {
 			out.Items = append(out.Items, item)
 		}
@@ -95,8 +98,8 @@ func (w *Watcher) visibleTo(ctx context.Context, p *junctor.Principal) (func(*ro
 			return junctor.AttentionItem{}, false
 		}
 		item := r.item
-		if p.Agent != "" || !p.Is(r.owner) {
-			item.Problem, item.Advice = hiddenProblem, "" // they quote errors, and addresses in them
+		if quotesErrors(item.Kind) && (p.Agent != "" || !p.Is(r.owner)) {
+			item.Problem, item.Advice = hiddenProblem, ""
 		}
 		return item, true
 	}, nil
@@ -104,6 +107,11 @@ func (w *Watcher) visibleTo(ctx context.Context, p *junctor.Principal) (func(*ro
 
 // hiddenProblem is the text for those who may know that something does not work, and not why.
 const hiddenProblem = "it does not work; its owner and admins see the reason"
+
+// quotesErrors reports whether items of a kind quote errors, which may have addresses and more.
+func quotesErrors(kind junctor.AttentionKind) bool {
+	return kind != junctor.AttentionApproval && kind != junctor.AttentionTools && kind != junctor.AttentionKey
+}
 
 // readRows reads the stored rows, adds what this replica could not store, and notifies those
 // who wait for changes.

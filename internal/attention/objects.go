@@ -166,6 +166,23 @@ func Approvals(st *store.Store) Source {
 	}}
 }
 
+// Suggestions lists servers with suggestions for their tools, which have no effect until a
+// person decides on them.
+func Suggestions(st *store.Store) Source {
+	return Source{Name: "suggestions", Title: "the suggestions for tools", List: func(ctx context.Context) (Report, error) {
+		waiting, err := st.SuggestedServers(ctx)
+		var out Report
+		for _, s := range waiting {
+			out.Findings = append(out.Findings, Finding{Key: "suggestions\x00" + s.Server, Owner: s.Owner, AttentionItem: junctor.AttentionItem{
+				Tenant: s.Tenant, Kind: junctor.AttentionApproval, Severity: junctor.SeverityInfo, Object: junctor.AttentionObject{Kind: "server", ID: s.Server, Name: s.Server},
+				Problem: "a model's suggestions for " + countOf(s.Tools, "tool", "tools") + " wait for a decision",
+				Command: "junctor server suggestions " + s.Server, Advice: "Approve or reject each: until then they have no effect.", Console: "/servers/" + url.PathEscape(s.Server), Since: s.Oldest,
+			}})
+		}
+		return out, err
+	}}
+}
+
 // toolsShown is how long changes of tools are items.
 const toolsShown = 3 * 24 * time.Hour
 

@@ -60,6 +60,9 @@ type world struct {
 	fails  error // of the source
 	broken error // of the transaction
 	events []string
+
+	keep *store.Store // stores events if it is not nil
+	kept int
 }
 
 func newWorld(t *testing.T, st *store.Store) *world {
@@ -84,14 +87,18 @@ func (w *world) clock() time.Time {
 type tx struct {
 	*queue.Tx
 	events *[]string
+	of     *world
 }
 
-func (x tx) Raise(_ context.Context, tenant junctor.TenantID, e junctor.RaisedEvent) error {
+func (x tx) Raise(ctx context.Context, tenant junctor.TenantID, e junctor.RaisedEvent) error {
 	var item junctor.AttentionItem
 	if err := json.Unmarshal(e.Data, &item); err != nil {
 		return err
 	}
 	*x.events = append(*x.events, string(tenant)+" "+e.Source+" "+e.Type+" "+item.Object.Name+" "+string(item.Severity))
+	if x.of.keep != nil {
+		return x.of.keepEvent(ctx, x.Tx, tenant, &e)
+	}
 	return nil
 }
 
@@ -112,7 +119,7 @@ func (w *world) watcher(replica string, leads bool) *attention.Watcher {
 				if w.broken != nil {
 					return w.broken
 				}
-				return fn(ctx, tx{on, &events})
+				return fn(ctx, tx{on, &events, w})
 			})
 			if err == nil {
 				w.mu.Lock()
@@ -122,7 +129,9 @@ func (w *world) watcher(replica string, leads bool) *attention.Watcher {
 			return err
 		},
 		Visible: func(context.Context, *junctor.Principal) (func(string, string, *junctor.AttentionItem) bool, error) {
-			return func(owner, _ string, _ *junctor.AttentionItem) bool { return owner == "user:ann" }, nil
+			return func(owner, server string, _ *junctor.AttentionItem) bool {
+				return owner == "user:ann" || server == "known"
+			}, nil
 		},
 	})
 	if err != nil {
@@ -295,6 +304,34 @@ func TestNothingIsHealthyThatWasNotChecked(t *testing.T) {
 		w.mu.Unlock()
 		if got := names(w.list(other, operator)); !slices.Equal(got, []string{"check servers, deliveries, keys and approvals"}) {
 			t.Errorf("without a leader: %q", got)
+		}
+	})
+}
+
+// Who is no admin does not read errors of servers and deliveries, which quote addresses, and
+// reads everything else as it is: an approval that waits is nothing that does not work.
+func TestErrorsAreForOwnersAndAdmins(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
+		w := newWorld(t, st)
+		watcher := w.watcher("one", true)
+		var findings []attention.Finding
+		for _, kind := range []junctor.AttentionKind{junctor.AttentionServer, junctor.AttentionDelivery, junctor.AttentionApproval, junctor.AttentionTools} {
+			f := finding("acme", string(kind), junctor.SeverityWarning)
+			f.Kind, f.Server = kind, "known"
+			findings = append(findings, f)
+		}
+		w.set(findings...)
+		for _, item := range w.list(watcher, auditor).Items {
+			if hidden := item.Problem != "it is down"; hidden != (item.Kind == junctor.AttentionServer || item.Kind == junctor.AttentionDelivery) {
+				t.Errorf("an auditor reads of %s: %q", item.Kind, item.Problem)
+			}
+		}
+		for _, item := range w.list(watcher, tenants).Items {
+			if item.Problem != "it is down" {
+				t.Errorf("an admin reads of %s: %q", item.Kind, item.Problem)
+			}
 		}
 	})
 }

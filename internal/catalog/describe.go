@@ -86,7 +86,8 @@ func (sh *Shelf) describeTool(s *Server, t *Tool) junctor.Tool {
 		Server: t.Server, Name: t.Name, Exposed: t.Exposed,
 		InputSchema: wire.Get(def, "inputSchema"), OutputSchema: wire.Get(def, "outputSchema"), Annotations: wire.Get(def, "annotations"),
 		Version: t.Default.Version, Roles: sh.rolesOf(s, t.Name), Category: sh.categoryOf(t), Digest: t.Default.Digest,
-		Hints: t.Default.Hints.Effective(t.Default.operator), Tags: t.Default.Tags,
+		Tokens: junctor.EstimateTokens(len(def)),
+		Hints:  t.Default.Hints.Effective(t.Default.operator), Tags: t.Default.Tags,
 	}
 	d.Title, _ = wire.String(wire.Get(def, "title"))
 	d.Description, _ = wire.String(wire.Get(def, "description"))

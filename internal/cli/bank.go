@@ -19,8 +19,8 @@ func (c *cli) bankCommand() *cobra.Command {
 		}),
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "places", Short: "An example geocoder, on standard input and output",
-		Long: "Serve an example geocoder over MCP on standard input and output: it knows a few places, and uses no\n" +
+		Use: "places", Short: "A stand-in for a geocoder, on standard input and output",
+		Long: "Serve a stand-in for a geocoder over MCP on standard input and output: it knows a few places, and uses no\n" +
 			"network. The demonstration starts this command in place of a map server.",
 		Example: "  junctor server add map -- junctor bank places", Args: rejectUnknownCommand,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {

@@ -44,7 +44,7 @@ func commandChanges() map[string][]string {
 		"limit set": {"patch-limits"}, "limit rm": {"patch-limits"},
 		"login": {"create-user-link"}, "login revoke": {"delete-login"},
 		"model add": {"create-model"}, "model set": {"patch-model"}, "model rm": {"delete-model"},
-		"pack add": {"create-server", "create-agent", "put-tool-tag", "delete-server", "delete-agent"},
+		"pack add":   {"create-server", "create-agent", "put-tool-tag", "delete-server", "delete-agent"},
 		"policy set": {"put-policy", "replace-policies"}, "policy move": {"put-policy"}, "policy rm": {"delete-policy"},
 		"role add": {"put-role"}, "role rm": {"delete-role"},
 		"room add": {"create-room"}, "room rm": {"delete-room"},

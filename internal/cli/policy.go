@@ -149,7 +149,7 @@ func (f *policyFlags) addTo(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.rule.Target.Tenants, "tenant", nil, "tenant; makes an operators' rule, which is evaluated before the tenants' own; repeatable")
 	flags.StringVar(&f.rule.When, "when", "", "condition in `CEL`, such as 'args.amount > 1000'")
 	flags.StringVar(&f.verdict, "verdict", "", "`deny`, ask or allow for calls; deny, redact or cut for results")
-	flags.StringVar(&f.rule.Message, "message", "", "what a denied caller is told")
+	flags.StringVar(&f.rule.Message, "message", "", "message that a denied caller receives")
 	flags.StringSliceVar(&f.rule.Redact, "redact", nil, "with the verdict redact: `detector` secrets, email, phone, iban, card, jwt or pattern:RE2; repeatable")
 	flags.IntVar(&f.rule.MaxSize, "max-size", 0, "with the verdict cut: the most `bytes` of text")
 	flags.StringVar(&f.filter.URL, "filter-url", "", "`URL` of a webhook that decides about calls that match")

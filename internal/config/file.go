@@ -140,6 +140,16 @@ type fileReader struct {
 	seen  map[string]int // the line of each key, by its full name
 }
 
+// namesBelow returns the names that begin with a prefix as they are written below it.
+func namesBelow(names []string, prefix string) (below []string) {
+	for _, name := range names {
+		if rest, found := strings.CutPrefix(name, prefix); found {
+			below = append(below, rest)
+		}
+	}
+	return below
+}
+
 // readSettings reads the settings of a mapping, and passes the declarations to
 // their readers. Settings with a common prefix may be grouped: a: {b: x} means
 // a_b: x. prefix is "" at the top level, or the group with an underscore.
@@ -156,7 +166,7 @@ func (f *fileReader) readSettings(mapping *yaml.Node, prefix string) {
 			f.readSettings(value, name+"_")
 			continue
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
-			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), cmp.Or(didYouMean(name, known), "; `junctor config print` lists the settings")))
+			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), cmp.Or(didYouMean(key.Value, namesBelow(known, prefix)), "; `junctor config print` lists the settings")))
 			continue
 		case line != 0:
 			f.loader.addProblem(f.nodePosition(key), s.Name, fmt.Sprintf("%s is already set on line %d: remove one of the two lines", name, line))

@@ -61,7 +61,7 @@ func TestFileProblems(t *testing.T) {
 		{"tab", "a:\n\t- b\n", []string{"FILE:2: ", "invalid YAML"}},
 		{"bytes that are no text", "\xff\xfe\x00", []string{"FILE", "invalid YAML"}},
 		{"a group of nothing", "nope:\n  a: b\n", []string{"FILE:1:1: ", "unknown key"}},
-		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2:3: ", "oidc_issuer"}},
+		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2:3: ", "did you mean issuer?"}},
 		{"twice, once in a group", "rate_limit: 1\nrate:\n  limit: 2\n", []string{"FILE:3:3: ", "already set on line 1"}},
 		{"a group in a group", "oidc:\n  client:\n    id: x\n", []string{"FILE:2:3: ", "unknown key"}},
 		{"a wrong value", "open: false\nlisten: nowhere\n", []string{"FILE:2:9: ", "host:port"}},

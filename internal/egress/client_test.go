@@ -21,6 +21,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit/output"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // bundle is a client that may go to loopback, and the log of what it refused.
@@ -348,6 +349,31 @@ func TestSizes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRefusedBodyEndsItsConnection holds that the server of a body that is refused by its
+// length learns at once that nobody reads it, also where the client has no time-out: each
+// such answer would otherwise hold a connection for as long as the caller's context lives.
+func TestRefusedBodyEndsItsConnection(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1001")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(left)
+	})
+	_, err := newClient(t, loopback(), ClientOptions{MaxBytes: 1000, Timeout: -1}).get(t, srv.URL)
+	wantCode(t, err, junctor.CodeTooLarge)
+	poll.Until(t, "the server's request ends", time.Minute, func() bool {
+		select {
+		case <-left:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 func TestTooLargeStays(t *testing.T) {

@@ -30,29 +30,48 @@ func (a DeliveryAPI) knownLanes(ctx context.Context, p *junctor.Principal) (map[
 	return lanes, err
 }
 
+// restrictFilter adds to a filter that the principal may see the deliveries. It reports false
+// if the principal may see none of those that match.
+func (a DeliveryAPI) restrictFilter(ctx context.Context, p *junctor.Principal, f *queue.Filter) (visible bool, err error) {
+	known, err := a.knownLanes(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	f.KnownLanes, f.KnownLanePrefix = known, serverLanePrefix
+	if known != nil && servers.HostOnly(f.Lane) != "" {
+		return false, nil // the principal sees only the host of an address: a filter would confirm guesses of the rest
+	}
+	if p.Agent != "" {
+		if f.Agent != "" && f.Agent != p.Agent {
+			return false, nil
+		}
+		f.Agent = p.Agent
+	}
+	return true, nil
+}
+
 // List implements admin.Deliveries. Deliveries to servers that the principal may not
 // know of are left out, as their calls are. An agent gets the deliveries that concern
 // it.
 func (a DeliveryAPI) List(ctx context.Context, p *junctor.Principal, f queue.Filter, page *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error) {
-	known, err := a.knownLanes(ctx, p)
-	if err != nil {
+	visible, err := a.restrictFilter(ctx, p, &f)
+	if err != nil || !visible {
 		return nil, junctor.RowTotal{}, err
-	}
-	f.KnownLanes, f.KnownLanePrefix = known, serverLanePrefix
-	if known != nil && servers.HostOnly(f.Lane) != "" {
-		return nil, junctor.RowTotal{}, nil // the principal sees only the host of an address: a filter would confirm guesses of the rest
-	}
-	if p.Agent != "" {
-		if f.Agent != "" && f.Agent != p.Agent {
-			return nil, junctor.RowTotal{}, nil
-		}
-		f.Agent = p.Agent
 	}
 	list, total, err := a.Page(ctx, p.Tenant, f, page)
 	for i := range list {
 		restrictDelivery(p, &list[i])
 	}
 	return list, total, err
+}
+
+// Timeline implements admin.Deliveries. It counts the deliveries that List returns.
+func (a DeliveryAPI) Timeline(ctx context.Context, p *junctor.Principal, q queue.TimelineQuery) ([]queue.TimelinePoint, error) {
+	visible, err := a.restrictFilter(ctx, p, &q.Filter)
+	if err != nil || !visible {
+		return nil, err
+	}
+	return a.Worker.Timeline(ctx, p.Tenant, q)
 }
 
 // Get implements admin.Deliveries.

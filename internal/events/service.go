@@ -21,12 +21,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
-// How long finished deliveries are kept.
-const (
-	keepDelivered = 30 * 24 * time.Hour
-	// KeepDead is how long dead deliveries are kept.
-	KeepDead = 90 * 24 * time.Hour
-)
+// KeepDead is how long dead deliveries are kept.
+const KeepDead = 90 * 24 * time.Hour
 
 // Options configures New. All fields are required.
 type Options struct {
@@ -193,7 +189,7 @@ func (s *Service) TakeBackLeases(ctx context.Context) {
 // PruneDeliveries removes deliveries that ended long ago.
 func (s *Service) PruneDeliveries(ctx context.Context) error {
 	now := s.Now()
-	return s.Worker.Prune(ctx, now.Add(-keepDelivered), now.Add(-KeepDead))
+	return s.Worker.Prune(ctx, now.Add(-worker.KeepDelivered), now.Add(-KeepDead))
 }
 
 // OfferServer makes the tenant's catalog offer the built-in server for events. Tenants

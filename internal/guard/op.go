@@ -64,8 +64,10 @@ type Op struct {
 	// Ran is set by Do before it calls a backend. An error with Ran is no refusal: the
 	// call may have had effects.
 	Dispatched bool
-	// CallID is set by Do to the id of the call in the records.
-	CallID string
+	// CallID is set by Do to the id of the call in the records, and Duration to how long the
+	// call took by them. A call that did not run, or that waits for input, has none.
+	CallID   string
+	Duration time.Duration
 
 	namesPage bool // the result must name the App page of the tool that call_tool was redirected to
 	pass      limit.Pass

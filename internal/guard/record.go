@@ -93,6 +93,7 @@ func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item 
 		call.ResultDigest = g.hashers.sumBytes(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
 	}
 	call.Duration = g.options.Now().Sub(call.Start)
+	op.Duration = call.Duration
 	var e *junctor.Error
 	switch {
 	case err != nil:

@@ -24,9 +24,9 @@ func (h *History) wrapError(ctx context.Context, err error, doing string, args .
 		}
 	}
 	if code := h.options.Dialect.Code(err); code == junctor.CodeUnavailable || h.closing.Load() {
-		return &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "cannot " + doing + ": the database cannot be used just now; the log says why"}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "cannot " + doing + ": the database is unavailable; the log has the reason"}
 	}
-	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused; the log says why"}
+	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused it; the log has the reason"}
 }
 
 // maxTextBytes is the longest name or reason that is stored.

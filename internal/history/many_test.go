@@ -119,7 +119,12 @@ func TestManyCalls(t *testing.T) {
 					f.WithoutPayloads = true
 					begin := time.Now()
 					page, err := h.Query(t.Context(), access, f)
+					ok(t, err)
+					total, err := h.Count(t.Context(), access, f) // the API answers with both
 					took[n] = time.Since(begin)
+					if total.Rows < len(page.Calls) && !total.AtLeast || page.Next == "" && total.Rows != len(page.Calls) || i == 0 && total != (junctor.RowTotal{Rows: junctor.MaxCounted, AtLeast: true}) {
+						t.Fatalf("%s: the total is %+v", reads[i].name, total)
+					}
 					if err != nil || len(page.Calls) != reads[i].want || !page.SearchedTo.IsZero() {
 						t.Fatalf("%s: %d calls, want %d; searched to %v; %v", reads[i].name, len(page.Calls), reads[i].want, page.SearchedTo, err)
 					}

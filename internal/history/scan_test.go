@@ -137,6 +137,10 @@ func TestPagesHaveEveryCallOnce(t *testing.T) {
 			if d := cmp.Diff(want, collect(t, h, access, f, nil)); d != "" {
 				rt.Fatalf("%+v (-want +got):\n%s", f, d)
 			}
+			total, err := h.Count(t.Context(), access, f)
+			if err != nil || total.Rows > len(want) || !total.AtLeast && total.Rows != len(want) || total.AtLeast && f.Text == "" && len(all) <= h.StepRows() {
+				rt.Fatalf("%+v: the total is %+v, want %d; %v", f, total, len(want), err)
+			}
 		})
 	})
 }

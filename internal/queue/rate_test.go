@@ -32,7 +32,7 @@ func TestRate(t *testing.T) {
 		rate(t, st, long, 2000)
 	})
 	t.Run("postgres", func(t *testing.T) {
-		s, err := pgtest.Start(pgtest.Options{Safe: true})
+		s, err := pgtest.Start(pgtest.Options{Safe: long})
 		pgtest.Need(t, err)
 		defer s.Stop()
 		st, err := postgres.Open(t.Context(), s.Database(t))

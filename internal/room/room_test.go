@@ -634,7 +634,7 @@ func TestFloor(t *testing.T) {
 			"one hands over", junctor.PolicyRoundRobin,
 			[]string{"lazy", "writer"},
 			"hi",
-			"ada: hi\nlazy:  [hand_over done]\nlazy: @writer list them\nlazy: so: writer speaks after you. Say in a sentence that you hand over.\nwriter: hello lazy",
+			"ada: hi\nlazy:  [hand_over done]\nlazy: @writer list them\nlazy: so: writer speaks next. Say in one sentence that you hand over.\nwriter: hello lazy",
 		},
 		{"a stranger is not asked", junctor.PolicyRoundRobin, []string{"pushy", "writer"}, "hi", "ada: hi\npushy:  [ask_agent failed]\npushy: so: \"nobody\" is not another agent of this room; the other agents are: writer"},
 		{"one cannot think", junctor.PolicyAll, []string{"dumb", "writer"}, "hi", "ada: hi\ndumb:  {the agent has neither a model nor rules: set its brain}\nwriter: hello ada"},

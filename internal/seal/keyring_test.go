@@ -104,6 +104,9 @@ func TestKeyFileIsRewritten(t *testing.T) {
 		t.Fatalf("on file: %v", ids)
 	}
 	fresh.mustGet(t, at{"t", "o", "n"}, "x")
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "# Sealing keys of Junctor") || !strings.Contains(string(text), "keep a copy") {
+		t.Errorf("the file does not say what it is: %v\n%.80s", err, text)
+	}
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)

@@ -95,7 +95,7 @@ func planQuery(q *Query, now time.Time) (plan, error) {
 	}
 	step := q.Step
 	if step == 0 {
-		step = chooseStep(q.To.Sub(q.From), kept.duration())
+		step = ChooseStep(q.To.Sub(q.From), kept.duration())
 	}
 	if step < kept.duration() || step%kept.duration() != 0 {
 		return plan{}, junctor.Errorf(junctor.CodeInvalid, "step %s is not possible: for a period that begins %s ago, sums are kept per %s; use a multiple of it",
@@ -120,8 +120,9 @@ func planQuery(q *Query, now time.Time) (plan, error) {
 	return p, nil
 }
 
-// chooseStep returns the shortest usual step that gives few points.
-func chooseStep(period, least time.Duration) time.Duration {
+// ChooseStep returns the shortest usual step of at least a length that gives few points for a
+// period.
+func ChooseStep(period, least time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	usual := []time.Duration{
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,

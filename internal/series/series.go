@@ -211,6 +211,14 @@ func (s *Sums) addSums(o *Sums) {
 	s.durations.Merge(&o.durations)
 }
 
+// removeSums removes other sums, which were added before.
+func (s *Sums) removeSums(o *Sums) {
+	for i, n := range o.Counts() {
+		*s.countFields()[i] -= n
+	}
+	s.durations.Remove(&o.durations)
+}
+
 // countFields returns the counts in the order of their columns.
 func (s *Sums) countFields() [12]*int64 {
 	return [12]*int64{

@@ -139,31 +139,6 @@ func (g UsageGroup) groupColumns(u *Usage, day *int64) (columns []string, into [
 	return nil, nil
 }
 
-// dimension returns the dimension whose series of days have the sums of a group over all
-// calls, and their columns; "" if there is none, because calls without a user or an agent
-// are in no series of users or agents.
-func (g UsageGroup) dimension() (by Dimension, columns []string) {
-	switch g {
-	case UsageByTool:
-		return ByTool, []string{"first_key", "second_key"}
-	case UsageByServer:
-		return ByServer, []string{"first_key"}
-	case UsageByCaller:
-		return ByCaller, []string{"first_key", "second_key"}
-	case UsageByEntryPoint:
-		return ByEntryPoint, []string{"first_key"}
-	case UsageByDay:
-		return ByAll, []string{"begins / 86400"}
-	case UsageByUser, UsageByAgent:
-	}
-	return "", nil
-}
-
-// selectsAllCalls reports whether the filter selects all calls of its days.
-func (f *UsageFilter) selectsAllCalls() bool {
-	return *f == UsageFilter{Since: f.Since, Until: f.Until}
-}
-
 // buildCondition returns the SQL condition of the filter over usage_days, and its arguments.
 func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any) {
 	where, args := access.SumCondition("day", firstDay)
@@ -190,19 +165,6 @@ func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any)
 	return where, args
 }
 
-// buildSeriesCondition returns the SQL condition of the days of the filter over the series
-// of a dimension, and its arguments.
-func (f *UsageFilter) buildSeriesCondition(tenant junctor.TenantID, by Dimension) (string, []any) {
-	where, args := `tenant_id = ? AND step = ? AND dimension = ? AND calls > 0`, []any{string(tenant), int64(Day), string(by)}
-	if !f.Since.IsZero() {
-		where, args = where+" AND begins >= ?", append(args, Day.beginOf(f.Since))
-	}
-	if !f.Until.IsZero() {
-		where, args = where+" AND begins <= ?", append(args, Day.beginOf(f.Until))
-	}
-	return where, args
-}
-
 // firstDay returns the first day whose sums belong only to the server that was
 // added at that time. Earlier on the day of added, a former server may have had
 // the same id.
@@ -221,14 +183,7 @@ func (r *Reader) Usage(ctx context.Context, access junctor.CallAccess, f UsageFi
 	if columns == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, entry_point or day, not by %q", string(by))
 	}
-	from := usageTable().name
-	where, args := f.buildCondition(&access)
-	if dimension, keys := by.dimension(); dimension != "" && access.All() && f.selectsAllCalls() {
-		from, columns = seriesTable().name, keys // a day has far fewer rows there
-		where, args = f.buildSeriesCondition(access.Tenant(), dimension)
-	}
-	query := `SELECT ` + strings.Join(slices.Concat(columns, callColumns()), ", ") + `, durations FROM ` + from + ` WHERE ` + where
-	sums, err := readUsage(ctx, r.o.DB, query, args, by)
+	sums, err := r.readGroups(ctx, &access, &f, by, columns)
 	if err != nil {
 		return nil, r.o.DB.Fail(ctx, err, "read the usage")
 	}
@@ -244,6 +199,17 @@ func (r *Reader) Usage(ctx context.Context, access junctor.CallAccess, f UsageFi
 			cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.EntryPoint, b.EntryPoint))
 	})
 	return list, nil
+}
+
+// readGroups returns the sums of the groups: from those that are kept for each day, or else from
+// the rows of all combinations.
+func (r *Reader) readGroups(ctx context.Context, access *junctor.CallAccess, f *UsageFilter, by UsageGroup, columns []string) (map[Usage]*Sums, error) {
+	if kept, ok := f.findKeptSums(by); ok && access.All() {
+		return kept.read(ctx, r.o.DB, access.Tenant())
+	}
+	where, args := f.buildCondition(access)
+	query := `SELECT ` + strings.Join(slices.Concat(columns, callColumns()), ", ") + `, durations FROM ` + usageTable().name + ` WHERE ` + where
+	return readUsage(ctx, r.o.DB, query, args, by)
 }
 
 // readUsage adds up the rows of a query by their group. The keys have the fields of the

@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -53,7 +54,7 @@ func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, 
 		Caller: catalog.Caller{Protocol: wire.ModernVersion, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
 	}
 	res, err := s.o.Pipeline.Do(ctx, op, sink)
-	return admin.RunResult{Call: op.CallID, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
+	return admin.RunResult{Call: op.CallID, Duration: op.Duration.Truncate(time.Microsecond), Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
 }
 
 // Offer lists the resources, templates and prompts of a server that the

@@ -58,7 +58,7 @@ func (s *SignIn) submitLogin(w http.ResponseWriter, r *http.Request) {
 	cookie, _, err := s.Identity.SignIn(r.Context(), tenant, who, password)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		s.Log.WarnContext(r.Context(), "password sign-in failed", "from", s.Address(r).String())
-		s.renderPage(w, r, http.StatusUnauthorized, pageData{TypedName: name, Next: next, Alert: "This name and password do not go together."})
+		s.renderPage(w, r, http.StatusUnauthorized, pageData{TypedName: name, Next: next, Alert: "The name or the password is not correct."})
 		return
 	}
 	s.finishSignIn(w, r, cookie, next, err)
@@ -123,5 +123,5 @@ func (s *SignIn) renderRefusal(w http.ResponseWriter, r *http.Request, status in
 // renderFault logs an internal error and shows a page without its details.
 func (s *SignIn) renderFault(w http.ResponseWriter, r *http.Request, err error) {
 	s.Log.ErrorContext(r.Context(), "sign-in failed with an internal error", "error", err, "cause", junctor.AsError(err).Cause)
-	s.renderRefusal(w, r, http.StatusServiceUnavailable, "Signing in does not work just now; the log of this instance says why. Try again in a moment.")
+	s.renderRefusal(w, r, http.StatusServiceUnavailable, "Sign-in is unavailable; the log of this instance has the reason. Try again in a moment.")
 }

@@ -158,7 +158,7 @@ func (s *SignIn) resumeFlow(ctx context.Context, sealed string, answer url.Value
 func (s *SignIn) renderProviderError(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
 	s.Log.ErrorContext(r.Context(), "identity provider is unavailable", "error", e.Message, "cause", e.Cause)
-	s.renderRefusal(w, r, http.StatusBadGateway, "The identity provider cannot be used just now; the log of this instance says why. Try again in a moment, or sign in another way.")
+	s.renderRefusal(w, r, http.StatusBadGateway, "The identity provider is unavailable; the log of this instance has the reason. Try again in a moment, or sign in another way.")
 }
 
 // equalSecrets compares two texts in constant time. An empty text equals nothing.

@@ -146,6 +146,38 @@ func (s *Sketch) Merge(other *Sketch) {
 	s.buckets = append(append(merged, mine...), theirs...)
 }
 
+// Remove removes everything that other has counted, which Merge had added before. Then the
+// smallest and the largest value are estimates, as those of other quantiles are. other is not
+// changed.
+func (s *Sketch) Remove(other *Sketch) {
+	s.zeros -= min(s.zeros, other.zeros)
+	left := s.buckets[:0:0]
+	for _, b := range s.buckets {
+		if i, found := slices.BinarySearchFunc(other.buckets, b.index, func(b bucket, index int) int { return cmp.Compare(b.index, index) }); found {
+			b.count -= min(b.count, other.buckets[i].count)
+		}
+		if b.count > 0 {
+			left = append(left, b)
+		}
+	}
+	s.buckets = left
+	if len(left) == 0 {
+		s.min, s.max = 0, 0
+		return
+	}
+	low, high := s.estimateWithin(left[0].index), s.estimateWithin(left[len(left)-1].index)
+	s.min, s.max = low, high
+}
+
+// estimateWithin returns the estimate of a bucket as a whole number from min to max.
+func (s *Sketch) estimateWithin(index int) int64 {
+	estimate := math.Round(estimateOf(index))
+	if estimate >= float64(s.max) {
+		return s.max
+	}
+	return max(int64(estimate), s.min)
+}
+
 // Reset removes all values and keeps the memory for new ones.
 func (s *Sketch) Reset() { *s = Sketch{buckets: s.buckets[:0]} }
 

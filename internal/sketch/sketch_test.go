@@ -116,6 +116,36 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 }
 
 // Counts stop at the largest number instead of becoming small.
+// What is left after values were removed has the quantiles of the other values.
+func TestRemoveLeavesTheRest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rest, gone := values("rest").Draw(t, "rest"), values("gone").Draw(t, "gone")
+		removed := sketchOf(gone...)
+		before := encoded(removed)
+		s := merged(sketchOf(rest...), removed)
+		s.Remove(removed)
+		if s.Count() != uint64(len(rest)) || !bytes.Equal(encoded(removed), before) {
+			t.Fatalf("%d values are left, want %d", s.Count(), len(rest))
+		}
+		slices.Sort(rest)
+		for _, q := range []float64{0, .01, .5, .95, .99, 1} {
+			want := 0.0
+			if len(rest) > 0 {
+				want = exactQuantile(rest, q)
+			}
+			// The smallest and the largest value are estimates, rounded to whole numbers.
+			if got := s.Quantile(q); math.Abs(got-want) > sketch.MaxError*want+.5 {
+				t.Fatalf("p%g is %g, want %g", 100*q, got, want)
+			}
+		}
+		var decoded sketch.Sketch
+		if err := decoded.Decode(encoded(s)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestCountsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	var s sketch.Sketch

@@ -5,8 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
+	"strconv"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -100,11 +99,15 @@ func (s *Store) PruneAdminChanges(ctx context.Context, replica string, upTo uint
 	return nil
 }
 
-// AdminChanges lists changes of the tenant, newest first.
-func (t *Tenant) AdminChanges(ctx context.Context, f *junctor.AdminChangeFilter) ([]junctor.AdminChange, error) {
-	where, args := []string{`tenant_id = ?`}, []any{string(t.id)}
+// AdminChanges reads a page of changes of the tenant, with one more if there is another page,
+// and counts those of all pages. The key of a page is the time of a change, in microseconds.
+func (t *Tenant) AdminChanges(ctx context.Context, f *junctor.AdminChangeFilter, page *junctor.RowPage) ([]junctor.AdminChange, junctor.RowTotal, error) {
+	rows := pagedRows{
+		columns: changeColumns, table: `admin_changes`, where: []string{`tenant_id = ?`}, args: []any{string(t.id)}, order: `changed_at`, tie: `id`,
+		text: `LOWER(object || ' ' || object_id || ' ' || action || ' ' || actor || ' ' || before_json || ' ' || after_json)`,
+	}
 	add := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
+		rows.where, rows.args = append(rows.where, condition), append(rows.args, values...)
 	}
 	for _, c := range [...]struct{ name, value string }{{`object`, f.Object}, {`object_id`, f.ObjectID}, {`action`, f.Action}, {`entry_point`, string(f.EntryPoint)}} {
 		if c.value != "" {
@@ -120,23 +123,18 @@ func (t *Tenant) AdminChanges(ctx context.Context, f *junctor.AdminChangeFilter)
 	if !f.Until.IsZero() {
 		add(`changed_at < ?`, toMicros(f.Until))
 	}
-	if f.Text != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Text)) + "%"
-		columns := []string{`object`, `object_id`, `action`, `actor`, `before_json`, `after_json`}
-		for i, c := range columns {
-			columns[i] = `LOWER(` + c + `) LIKE ? ESCAPE '\'`
+	if page.Key != "" {
+		at, err := strconv.ParseInt(page.Key, 10, 64)
+		if err != nil {
+			return nil, junctor.RowTotal{}, junctor.Errorf(junctor.CodeInvalid, "the cursor does not belong to this list; omit it to read from the first page")
 		}
-		add(`(`+strings.Join(columns, ` OR `)+`)`, pattern, pattern, pattern, pattern, pattern, pattern)
+		rows.after = []any{at, page.ID}
 	}
-	if f.BeforeID != "" {
-		at := toMicros(f.BeforeAt)
-		add(`(changed_at < ? OR changed_at = ? AND id < ?)`, at, at, f.BeforeID)
-	}
-	list, err := readAll(ctx, t.s, scanAdminChange, fmt.Sprintf(`SELECT %s FROM admin_changes WHERE %s ORDER BY changed_at DESC, id DESC LIMIT ?`, changeColumns, strings.Join(where, ` AND `)), append(args, f.Limit)...)
+	list, total, err := readPage(ctx, t.s, scanAdminChange, rows, page)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list the changes")
+		return nil, total, t.s.wrapError(ctx, err, "list the changes")
 	}
-	return list, nil
+	return list, total, nil
 }
 
 // AdminChange returns one change of the tenant; not_found if it has none with that ID.

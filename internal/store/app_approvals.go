@@ -21,6 +21,16 @@ func (t *Tenant) Approval(ctx context.Context, server, resource string) (junctor
 	return a, nil
 }
 
+// AppApprovals returns the approvals of all pages of the tenant.
+func (t *Tenant) AppApprovals(ctx context.Context) ([]junctor.AppApproval, error) {
+	all, err := readAll(ctx, t.s, scanApproval, `SELECT server, resource, digest, approved_by, approved_at FROM app_approvals
+		WHERE tenant_id = ? ORDER BY server, resource`, string(t.id))
+	if err != nil {
+		return nil, t.s.wrapError(ctx, err, "read the approvals of pages")
+	}
+	return all, nil
+}
+
 // PutApproval stores the approval of a page, in place of a former one; not_found if the
 // tenant has no such server.
 func (t *Tenant) PutApproval(ctx context.Context, a junctor.AppApproval) error {

@@ -63,6 +63,37 @@ func (s *Store) ChangedServers(ctx context.Context, since time.Time) ([]ChangedS
 	return list, nil
 }
 
+// SuggestedServer is a server with suggestions for its tools that wait for a decision.
+type SuggestedServer struct {
+	Tenant junctor.TenantID
+	Server string
+	Owner  string // Principal.ID; "" if nobody owns the server
+	Tools  int
+	Oldest time.Time // time of the first suggestion
+}
+
+// SuggestedServers lists the servers of all tenants with suggestions, those that wait longest
+// first.
+func (s *Store) SuggestedServers(ctx context.Context) ([]SuggestedServer, error) {
+	list, err := readAll(ctx, s, func(row scanner) (c SuggestedServer, err error) {
+		var oldest int64
+		err = row.Scan(&c.Tenant, &c.Server, &c.Tools, &oldest)
+		c.Oldest = fromMicros(oldest)
+		return c, err
+	}, `SELECT tenant_id, server, COUNT(*), MIN(made_at) FROM tool_suggestions GROUP BY tenant_id, server ORDER BY 4, 1, 2 LIMIT ?`, maxAttention)
+	if err != nil {
+		return nil, s.wrapError(ctx, err, "list the servers with suggestions")
+	}
+	for i := range list {
+		server, err := s.For(list[i].Tenant).Server(ctx, list[i].Server)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return nil, err
+		}
+		list[i].Owner = server.Owner
+	}
+	return list, nil
+}
+
 // SuspendedEndpoints lists the delivery endpoints of all tenants whose tokens are suspended.
 func (s *Store) SuspendedEndpoints(ctx context.Context) ([]junctor.AgentEndpoint, error) {
 	list, err := readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM agent_endpoints WHERE suspended <> '' ORDER BY updated_at, tenant_id, agent LIMIT ?`, maxAttention)

@@ -87,7 +87,7 @@ func (t *Tenant) Events(ctx context.Context, f EventFilter, page *junctor.RowPag
 		rows.where, rows.args = append(rows.where, `received_at >= ?`), append(rows.args, toMicros(f.Since))
 	}
 	if page.ID != "" {
-		rows.after = page.ID
+		rows.after = []any{page.ID}
 	}
 	list, total, err := readPage(ctx, t.s, scanEvent, rows, page)
 	if err != nil {

@@ -78,7 +78,7 @@ func (t *Tenant) MessagePage(ctx context.Context, room string, page *junctor.Row
 		if len(found) == 0 {
 			rows.where = append(rows.where, `1 = 0`)
 		} else {
-			rows.after = found[0]
+			rows.after = []any{found[0]}
 		}
 	}
 	list, total, err := readPage(ctx, t.s, scanMessage, rows, &folded)

@@ -27,6 +27,9 @@ func (t *Tenant) Rooms(ctx context.Context) ([]junctor.Room, error) {
 	if err == nil {
 		err = t.fillMembers(ctx, list, "")
 	}
+	if err == nil {
+		err = t.fillLastMessages(ctx, list, "")
+	}
 	if err != nil {
 		return nil, t.s.wrapError(ctx, err, "list the rooms")
 	}
@@ -43,6 +46,9 @@ func (t *Tenant) Room(ctx context.Context, id string) (junctor.Room, error) {
 	list := []junctor.Room{w}
 	if err == nil {
 		err = t.fillMembers(ctx, list, id)
+	}
+	if err == nil {
+		err = t.fillLastMessages(ctx, list, id)
 	}
 	if err != nil {
 		return w, t.s.wrapError(ctx, err, "read the room %q", id)
@@ -74,6 +80,33 @@ func (t *Tenant) fillMembers(ctx context.Context, list []junctor.Room, id string
 			w.Members = append(w.Members, junctor.Member{Agent: s.member})
 		default:
 			w.Members = append(w.Members, junctor.Member{User: s.member, Name: s.name})
+		}
+	}
+	return nil
+}
+
+// fillLastMessages reads when the newest message of each room in list was sent. id is as in
+// fillMembers.
+func (t *Tenant) fillLastMessages(ctx context.Context, list []junctor.Room, id string) error {
+	type sent struct {
+		room string
+		at   int64
+	}
+	// The newest message of a room is the first of an index: no query reads them all.
+	newest, err := readAll(ctx, t.s, func(row scanner) (s sent, err error) {
+		return s, row.Scan(&s.room, &s.at)
+	}, `SELECT r.id, COALESCE((SELECT m.sent_at FROM room_messages m WHERE m.tenant_id = r.tenant_id AND m.room_id = r.id ORDER BY m.seq DESC LIMIT 1), 0)
+		FROM rooms r WHERE r.tenant_id = ? AND (r.id = ? OR ? = '')`, string(t.id), id, id)
+	if err != nil {
+		return err
+	}
+	at := make(map[string]int64, len(newest))
+	for _, s := range newest {
+		at[s.room] = s.at
+	}
+	for i := range list {
+		if micros := at[list[i].ID]; micros != 0 {
+			list[i].LastMessageAt = fromMicros(micros)
 		}
 	}
 	return nil

@@ -13,8 +13,9 @@ type pagedRows struct {
 	columns, table string
 	where          []string
 	args           []any
-	order          string // the column of the order; its values are unique in the list
-	after          any    // the value of order in the last row of the previous page; nil for the first page
+	order          string // the column of the order; its values are unique in the list, unless there is a tie
+	tie            string // the column that orders rows with equal values of order; "" if there are none
+	after          []any  // the values of order and tie in the last row of the previous page; nil for the first page
 	text           string // the lower-case text that words are searched in
 }
 
@@ -31,14 +32,18 @@ func readPage[T any](ctx context.Context, s *Store, scan func(scanner) (T, error
 	if err != nil || page.Limit == 0 {
 		return nil, total, err
 	}
-	before, direction := ` < ?`, ` DESC`
+	before, direction := ` < `, ` DESC`
 	if page.Ascending {
-		before, direction = ` > ?`, ``
+		before, direction = ` > `, ``
+	}
+	keys, places := []string{r.order}, `?`
+	if r.tie != "" {
+		keys, places = append(keys, r.tie), `?, ?`
 	}
 	if r.after != nil {
-		r.where, r.args = append(r.where, r.order+before), append(r.args, r.after)
+		r.where, r.args = append(r.where, `(`+strings.Join(keys, `, `)+`)`+before+`(`+places+`)`), append(r.args, r.after...)
 	}
-	list, err := readAll(ctx, s, scan, `SELECT `+r.columns+` FROM `+r.table+` WHERE `+strings.Join(r.where, ` AND `)+` ORDER BY `+r.order+direction+` LIMIT ?`,
+	list, err := readAll(ctx, s, scan, `SELECT `+r.columns+` FROM `+r.table+` WHERE `+strings.Join(r.where, ` AND `)+` ORDER BY `+strings.Join(keys, direction+`, `)+direction+` LIMIT ?`,
 		append(r.args, page.Limit+1)...)
 	return list, total, err
 }

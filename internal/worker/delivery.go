@@ -76,6 +76,15 @@ func (w *Worker) Page(ctx context.Context, tenant junctor.TenantID, f queue.Filt
 	return list, total, err
 }
 
+// KeepDelivered is how long deliveries are kept that were delivered or discarded.
+const KeepDelivered = 30 * 24 * time.Hour
+
+// Timeline returns how the deliveries of a tenant ended over time, and how many had not ended.
+func (w *Worker) Timeline(ctx context.Context, tenant junctor.TenantID, q queue.TimelineQuery) ([]queue.TimelinePoint, error) {
+	q.Queue = Deliveries
+	return w.o.Queue.Timeline(ctx, tenant, q)
+}
+
 // Get returns one delivery with its attempts, or not_found.
 func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (Delivery, error) {
 	j, err := w.o.Queue.Get(ctx, tenant, id)

@@ -95,7 +95,7 @@ func (l *lane) noteAttempt(now time.Time, ill bool) (open, closed bool) {
 // reached it.
 func (w *Worker) updateBreaker(ctx context.Context, q *queue.Lease, o *attemptOutcome) {
 	if o.kind == KindGone {
-		w.logLaneError(w.o.Queue.StopLane(ctx, Deliveries, q.Tenant, q.Lane, "the endpoint says that it is gone for good (HTTP 410)"), q.Lane)
+		w.logLaneError(w.o.Queue.StopLane(ctx, Deliveries, q.Tenant, q.Lane, "the endpoint answered HTTP 410: it was removed permanently"), q.Lane)
 		return
 	}
 	if !o.dispatched || o.class == queue.OutcomeNotStarted {

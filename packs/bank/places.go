@@ -48,12 +48,12 @@ func newPlaces(version string) (*mcp.Server, error) {
 		return nil, fmt.Errorf("the places cannot be read: %w", err)
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "places", Title: "Places (offline stand-in)", Version: version}, &mcp.ServerOptions{
-		Instructions: "An example geocoder: it knows a few places in Great Britain and uses no network. Use it for demonstrations only.",
+		Instructions: "A stand-in for a geocoder: it knows a few places in Great Britain and uses no network. Use it for demonstrations only.",
 	})
 	closed := false
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "geocode", Title: "Geocode (offline stand-in)",
-		Description: "Finds the place of a merchant. This is an example geocoder: it knows a few places in Great Britain, uses no network, and returns no results for others.",
+		Description: "Finds the place of a merchant. This is a stand-in for a geocoder: it knows a few places in Great Britain, uses no network, and returns no results for others.",
 		Annotations: &mcp.ToolAnnotations{Title: "Geocode (offline stand-in)", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in search) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: findPlaces(all, in.Query)}}}, nil, nil

@@ -112,7 +112,7 @@ func readRoutes() map[string][]string {
 		"GET /packs":                      {""},
 		"GET /packs/export":               {"", "/packs/export?server=box", "/packs/export?server=shop", "/packs/export?server=canary-vault"},
 		"GET /audit/export":               {""},
-		"GET /changes":                    {"", "/changes?text=canary"},
+		"GET /changes":                    {"", "/changes?q=canary"},
 		"GET /changes/{}":                 {"/changes/none"},
 		"GET /deliveries":                 {""},
 		"GET /deliveries/{}":              {"/deliveries/DELIVERY"},

@@ -42,8 +42,13 @@ func (r *rig) server(name string) []string {
 // run runs a script; what it prints are the steps that it took.
 func (r *rig) run(t *testing.T, script string, args ...string) {
 	t.Helper()
-	out, err := r.Node.Run(t, 20*time.Minute, script, args...)
+	out, err := r.Node.Run(t, 40*time.Minute, script, args...)
 	t.Logf("%s", out)
+	for line := range strings.Lines(string(out)) {
+		if _, figure, ok := strings.Cut(line, "figure: "); ok { // make prove collects them
+			t.Logf("figure: %s", strings.TrimSpace(figure))
+		}
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
 	}

@@ -21,5 +21,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	program.SetParallel(16) // calls that wait for their limit
 	os.Exit(program.Main(m))
 }

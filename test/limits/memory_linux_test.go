@@ -139,6 +139,7 @@ func memoryOf(t *testing.T, pid int, name string) int64 {
 // 30 MiB at a time: every call has a result or a refusal that names the setting, and
 // the memory is given back afterwards.
 func TestLargeResultsAtOnce(t *testing.T) {
+	t.Parallel()
 	in, inGroup := smallMachine(t)
 	in.Add(t, "large", largeServer(t))
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: largeCalls}, Timeout: patience}

@@ -17,11 +17,13 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// The limits of the servers below. Progress comes four times as often as it has to.
+// The limits of the servers below. Progress comes ten times as often as it has to, so that
+// it comes in time on a busy machine; what takes enoughSteps outlives the limit of silence.
 const (
-	idleLimit  = 1200 * time.Millisecond
-	totalLimit = 4 * time.Second
-	betweenMS  = 300
+	idleLimit   = 3 * time.Second
+	totalLimit  = 8 * time.Second
+	betweenMS   = 300
+	enoughSteps = 12
 )
 
 // limited is what the servers below are added with.
@@ -94,7 +96,7 @@ func TestLimitsOfTime(t *testing.T) {
 				t.Parallel()
 				t.Run("progress", func(t *testing.T) {
 					t.Parallel()
-					a, took := call(t, in, era, tool, fmt.Sprintf(`{"nonce":"n","steps":8,"pause_ms":%d}`, betweenMS))
+					a, took := call(t, in, era, tool, fmt.Sprintf(`{"nonce":"n","steps":%d,"pause_ms":%d}`, enoughSteps, betweenMS))
 					if !a.OK || a.Text != "n" || took < idleLimit {
 						t.Errorf("after %s: %d %s", took, a.Status, a.Body)
 					}
@@ -102,12 +104,12 @@ func TestLimitsOfTime(t *testing.T) {
 				t.Run("silence", func(t *testing.T) {
 					t.Parallel()
 					a, took := call(t, in, era, tool, `{"nonce":"n","hold":true}`)
-					expectEnd(t, a, took, idleLimit, "sent no answer and no progress for 1.2s", "junctor server set "+id+" --call-timeout 2.4s", `"timeLimit":{"name":"call_timeout","setBy":"server"`)
+					expectEnd(t, a, took, idleLimit, "sent no answer and no progress for 3s", "junctor server set "+id+" --call-timeout 6s", `"timeLimit":{"name":"call_timeout","setBy":"server"`)
 				})
 				t.Run("no end", func(t *testing.T) {
 					t.Parallel()
 					a, took := call(t, in, era, tool, fmt.Sprintf(`{"nonce":"n","steps":1000,"pause_ms":%d}`, betweenMS))
-					expectEnd(t, a, took, totalLimit, "had not answered after 4s, with or without progress", "junctor server set "+id+" --call-timeout-max 8s", `"name":"call_timeout_max"`)
+					expectEnd(t, a, took, totalLimit, "had not answered after 8s, with or without progress", "junctor server set "+id+" --call-timeout-max 16s", `"name":"call_timeout_max"`)
 				})
 			})
 		}
@@ -176,7 +178,7 @@ func TestLimitsOfGeneratedServers(t *testing.T) {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
 			a, took := call(t, in, era, "late__late", `{"after":"1m"}`)
-			expectEnd(t, a, took, idleLimit, "call_timeout of the server late", "junctor server set late --call-timeout 2.4s")
+			expectEnd(t, a, took, idleLimit, "call_timeout of the server late", "junctor server set late --call-timeout 6s")
 		})
 	}
 }
@@ -203,13 +205,13 @@ func TestLimitsOfResourcesAndPrompts(t *testing.T) {
 		}
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "reader", Version: "1"}, nil)
-	for uri, steps := range map[string]int{"slow://never": 0, "slow://late": 8} {
+	for uri, steps := range map[string]int{"slow://never": 0, "slow://late": enoughSteps} {
 		server.AddResource(&mcp.Resource{URI: uri, Name: uri}, func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			wait(ctx, r.Session, r.Params.GetProgressToken(), steps)
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, Text: "read"}}}, ctx.Err()
 		})
 	}
-	for name, steps := range map[string]int{"never": 0, "late": 8} {
+	for name, steps := range map[string]int{"never": 0, "late": enoughSteps} {
 		server.AddPrompt(&mcp.Prompt{Name: name}, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			wait(ctx, r.Session, r.Params.GetProgressToken(), steps)
 			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "read"}}}}, ctx.Err()

@@ -163,7 +163,7 @@ func TestFinishIsBound(t *testing.T) {
 	}
 }
 
-var away = regexp.MustCompile(`<a href="([^"]+)">Go on</a>`)
+var away = regexp.MustCompile(`<a href="([^"]+)">Continue</a>`)
 
 // TestOnDemand has a call of a client that can open addresses answered with one,
 // a person follow it with a browser, and the call go on; then a tool that wants

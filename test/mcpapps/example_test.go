@@ -70,7 +70,7 @@ func visitApp(t *testing.T, node *program.Node, w walk, shows bool) {
 		{"do": "read", "uri": "ui://sales/report.html"},
 		{"do": "resources"},
 	}
-	set, err := json.Marshal(w)
+	set, err := json.Marshal([]walk{w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +78,11 @@ func visitApp(t *testing.T, node *program.Node, w walk, shows bool) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var s seen
-	if err := json.Unmarshal(out, &s); err != nil || len(s.Steps) != len(w.Steps) {
+	var all []seen
+	if err := json.Unmarshal(out, &all); err != nil || len(all) != 1 || len(all[0].Steps) != len(w.Steps) {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	s := all[0]
 	var tools []struct {
 		Name string          `json:"name"`
 		Meta json.RawMessage `json:"_meta"`

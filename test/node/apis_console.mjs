@@ -110,8 +110,8 @@ try {
   await page.unrouteAll({ behavior: 'wait' });
   quiet('while a tool was renamed');
   await page.getByLabel('Category').fill('Goods');
-  await button('Save roles').click();
-  await page.getByText('Set by a user.').waitFor();
+  await button('Save', { exact: true }).click();
+  await page.getByText('Set by a user', { exact: true }).waitFor();
   await look('api-edit');
 
   step('a model suggests, and a person decides');

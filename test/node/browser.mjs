@@ -27,7 +27,7 @@ export async function barriers(page, where, only) {
     }
   }, only);
   const grave = found.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
-  return grave.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).slice(0, 3).join(' | ')}`);
+  return grave.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.any[0]?.message ?? ''}`).slice(0, 3).join(' | ')}`);
 }
 
 export async function open(options = {}) {
@@ -45,6 +45,8 @@ export function watch(page, faults) {
   });
   page.on('pageerror', (e) => faults.push(`${page.url()}: ${e.message}`));
   page.on('dialog', (d) => {
+    // The browser asks before a form is left that has changes; a flow that leaves it means to.
+    if (d.type() === 'beforeunload') return void d.accept();
     faults.push(`${page.url()}: a dialog opened: ${d.message()}`);
     void d.dismiss();
   });

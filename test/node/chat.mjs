@@ -82,6 +82,14 @@ try {
   const room = page.url();
   step('a room is open');
 
+  // An empty room says what one may begin with.
+  const starters = page.getByRole('list', { name: 'Starter prompts' });
+  await starters.getByRole('button', { name: '@keeper What can you do?' }).click();
+  assert.equal(await field(page).inputValue(), '@keeper What can you do?');
+  await accessible(page, 'starter prompts');
+  await field(page).fill('');
+  step('starter prompts are offered');
+
   // Words are seen as they come, in Markdown, and nothing in them runs. Who is
   // named is completed.
   await field(page).fill('@ke');
@@ -200,6 +208,11 @@ try {
   let view = await (await opens).json();
   await page.locator('.said .view[data-state=ready]').waitFor();
   await (await frameOf(page, view.id)).getByRole('button', { name: 'Get Server Time' }).waitFor();
+  // The result is shown once: by the App, not by the card as well.
+  const shown = card(page, 'clock__get-time', 'done').last();
+  await shown.locator('summary').click();
+  await shown.getByText('The App below shows the response.').waitFor();
+  await shown.locator('summary').click();
   await idle(page);
   opens = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
   await page.reload();

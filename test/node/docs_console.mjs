@@ -110,6 +110,16 @@ const tours = {
     await accessible(page, 'the link on a phone');
     await page.setViewportSize({ width: 1440, height: 900 });
 
+    step('an error offers the screen before it quotes the command');
+    await page.goto(`${origin}/tools?server=nothing`);
+    const fault = page.getByRole('alert');
+    await fault.getByText(/junctor server ls/).first().waitFor();
+    await accessible(page, 'an error');
+    await fault.getByRole('link', { name: 'Servers', exact: true }).click();
+    await page.waitForURL(`${origin}/servers`);
+    faults.splice(0, faults.length, ...faults.filter((f) => !/404|422/.test(f)));
+    await page.goto(origin);
+
     step('keys open screens');
     const press = async (...keys) => {
       for (const key of keys) await page.keyboard.press(key);

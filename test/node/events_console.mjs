@@ -80,9 +80,9 @@ try {
   await button('Add a schedule').click();
   await page.getByRole('textbox', { name: 'Name' }).fill('nightly');
   await page.getByRole('textbox', { name: 'Type' }).fill('report.due');
-  await page.getByLabel('Cron expression').fill('61 3 * * *');
+  await page.getByLabel('Cron schedule').fill('61 3 * * *');
   await page.getByText(/61/).and(page.getByRole('status')).waitFor();
-  await page.getByLabel('Cron expression').fill('30 3 * * mon-fri');
+  await page.getByLabel('Cron schedule').fill('30 3 * * mon-fri');
   await until('five times are shown', async () => (await page.getByRole('list', { name: 'Next times' }).last().getByRole('listitem').count()) === 5);
   await button('Add').click();
   await page.getByRole('link', { name: 'nightly', exact: true }).waitFor();
@@ -130,7 +130,7 @@ try {
   await openForm();
   await tell(0);
   await page.goto(`${origin}/dead`);
-  await rows('dead', 1);
+  await rows('dead letter', 1);
   await look('dead');
 
   step('three more, while the agent is down: the first is retried, the others stay in line');
@@ -141,7 +141,7 @@ try {
   await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor();
   await look('event');
   await page.goto(`${origin}/deliveries?agent=trader&state=waiting`);
-  await rows(/^(waiting|paused)$/, 2);
+  await rows(/^(queued|breaker open)$/, 2);
   await page.goto(`${origin}/deliveries?agent=trader`);
   const first = await page.evaluate(async () => {
     const all = (await (await fetch('/api/v1/deliveries?agent=trader')).json()).items;
@@ -164,7 +164,7 @@ try {
   await lane.getByRole('button', { name: 'Stop', exact: true }).click();
   await lane.getByText('stopped', { exact: true }).waitFor();
   await page.goto(`${origin}/deliveries?agent=trader`);
-  await rows('paused', 3);
+  await rows('breaker open', 3);
   await look('deliveries');
 
   step('the agent is repaired, the endpoint started: all arrive, in order');
@@ -178,7 +178,7 @@ try {
 
   step('the dead letter is replayed, after a look at how many that are');
   await page.goto(`${origin}/dead`);
-  await rows('dead', 1);
+  await rows('dead letter', 1);
   await button('Replay all').click();
   await text('The action applies to 1 delivery.').waitFor();
   await look('replay');
@@ -194,7 +194,7 @@ try {
   await page.goto(`${origin}/deliveries?state=done&agent=trader&back=window`);
   await field('Created at or after').fill('2020-01-01T00:00');
   await rows('delivered', 4);
-  await button('Change all').click();
+  await button('Bulk actions').click();
   await text('The action applies to 4 deliveries.').waitFor();
   await button('Replay 4 deliveries').click();
   await page.getByText('Done with 4 deliveries.').waitFor();

@@ -145,12 +145,13 @@ try {
   await page.getByRole('button', { name: 'Add' }).click();
   await page.getByLabel('Tier, or server/tool').fill('slow');
   await page.getByLabel('Calls per second').fill('2');
-  await page.getByLabel('Over the limit').selectOption('queue');
+  await page.getByLabel('When exceeded').selectOption('queue');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('cell', { name: 'slow', exact: true }).waitFor();
   await page.goto(`${origin}/settings?tab=secrets`);
-  await page.getByRole('button', { name: 'Replace the sealing key' }).click();
-  await page.getByText(/now use the new sealing key/).waitFor();
+  await page.getByRole('button', { name: 'Rotate encryption key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
+  await page.getByText(/now use the new encryption key/).waitFor();
   await accessible(page, 'secrets');
   await page.goto(`${origin}/settings?tab=users`);
   await page.getByRole('link', { name: 'vera' }).click();
@@ -167,7 +168,7 @@ try {
   step('the journal is proved');
   await page.goto(`${origin}/audit`);
   await page.getByRole('button', { name: 'Verify' }).click();
-  await page.getByText(/\d+ records are valid/).first().waitFor();
+  await page.getByText(/\d+ records verified/).first().waitFor();
   await accessible(page, 'a proved journal');
   const journal = await download(() => page.getByRole('link', { name: 'Export', exact: true }).click());
   assert.match(journal.trim().split('\n').at(-1), /"head"/);

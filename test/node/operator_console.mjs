@@ -150,7 +150,9 @@ const tours = {
     await item.getByText(/failed for good/).waitFor();
     await item.getByText(/^junctor delivery ls/).waitFor();
     await item.locator('time').waitFor();
-    assert.equal(await menu.locator('.badge').textContent(), '1');
+    const badge = (entry) => menu.getByRole('link', { name: entry }).locator('.badge').textContent();
+    assert.deepEqual([await badge('Needs attention'), await badge('Deliveries')], ['1', '1']);
+    assert.equal(await menu.locator('.badge').count(), 2);
     assert.equal(await page.getByText('All is well').count(), 0);
     const [shown] = await page.evaluate(() => window.notified);
     assert.equal(shown.title, 'broken');
@@ -221,6 +223,27 @@ const tours = {
     await page.getByRole('link', { name: 'ci', exact: true }).click();
     await page.getByRole('tab', { name: 'History' }).click();
     await row('scopes', '–', 'tools:read');
+
+    step('what has no page of its own, and the roles of a tool');
+    await api('PUT', '/tools/demo__echo/tag', { roles: ['QA'] });
+    await page.goto(`${origin}/tools/demo__echo`);
+    await page.getByRole('tab', { name: 'History' }).click();
+    await row('roles', '–', 'QA');
+    await api('POST', '/models', { name: 'local', kind: 'openai', model: 'm', base_url: 'http://127.0.0.1:9/v1' });
+    await api('POST', '/sources', { id: 'shop', style: 'github', secret: 'a-secret-of-many-letters' });
+    await api('PUT', '/schedules/nightly', { cron: '@daily', type: 'tick' });
+    await api('PUT', '/roles/Tester', {});
+    await api('PATCH', '/limits', { tiers: { gold: { per_day: 7 } } });
+    for (const [path, name, field, value] of [
+      ['/models', 'local', 'base_url', '127.0.0.1:9'], ['/sources', 'shop', 'style', 'github'], ['/sources', 'nightly', 'cron', '@daily'],
+      ['/settings?tab=roles', 'Tester', 'name', 'Tester'], ['/settings?tab=limits', 'limits', 'tiers.gold.per_day', '7'],
+    ]) {
+      await page.goto(origin + path);
+      await page.getByRole('button', { name: `History of ${name}`, exact: true }).click();
+      await page.getByRole('dialog').getByRole('row').filter({ has: page.getByRole('rowheader', { name: field, exact: true }) }).filter({ hasText: value }).first().waitFor();
+      assert.equal(await page.getByRole('dialog').getByText('a-secret-of-many-letters').count(), 0);
+    }
+    await page.getByRole('button', { name: 'Close' }).first().click();
 
     step('the audit log has all changes, by actor and object');
     await page.goto(`${origin}/audit`);

@@ -60,7 +60,7 @@ await page.evaluate(() => window.scrollTo(0, 268));
 await shoot('sign-in', 'light');
 
 await page.goto(`${origin}/agents/helper?tab=list`);
-await page.getByText('all, including future tools').first().waitFor();
+await page.getByText('All (incl. future)').first().waitFor();
 await shoot('agent', 'dark');
 
 await page.goto(origin);

@@ -56,10 +56,13 @@ export const screens = {
   triggers: '/triggers',
   'trigger-new': '/triggers?new=github-issue',
   trigger: '/triggers/hello',
+  'trigger-activity': '/triggers/hello?tab=activity',
   sources: '/sources',
   deliveries: '/deliveries?state=done',
   dead: '/dead',
   endpoints: '/endpoints',
+  endpoint: '/endpoints/one?endpoint=server%3Ademo',
+  'endpoint-deliveries': '/endpoints/one?endpoint=server%3Ademo&tab=deliveries',
   settings: '/settings',
   connect: '/settings?tab=connect',
   keys: '/settings?tab=keys',
@@ -83,7 +86,7 @@ export const screens = {
 
 // addresses puts the newest call's id where one is wanted, and that of the user who is signed in.
 export async function addresses(page) {
-  const id = await page.evaluate(async () => (await (await fetch('/api/v1/calls?limit=50')).json()).items.find((c) => c.server === 'everything')?.id);
+  const id = await page.evaluate(async () => (await (await fetch('/api/v1/calls?limit=1&server=everything')).json()).items[0]?.id);
   const me = await page.evaluate(async () => (await (await fetch('/api/v1/me')).json()).user);
   return Object.fromEntries(Object.entries(screens).map(([name, path]) => [name, path.replace('NEWEST', id ?? 'none').replace('ME', me)]));
 }

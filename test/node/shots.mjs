@@ -22,6 +22,7 @@ for (const colorScheme of ['light', 'dark'])
       await p.goto(origin + path);
       await p.waitForLoadState('load');
       await p.waitForTimeout(700);
+      await p.waitForFunction(() => !document.querySelector('main .bone'), undefined, { timeout: 20_000 }).catch(() => {}); // what loads still
       if (name === 'playground') {
         const fields = p.locator('form').getByRole('textbox');
         await fields.nth(0).fill('2');
@@ -34,7 +35,7 @@ for (const colorScheme of ['light', 'dark'])
       if (name === 'gallery-files') await p.getByLabel('Folder').fill('/srv/files');
       if (name === 'audit') {
         await p.getByRole('button', { name: 'Verify' }).click();
-        await p.getByText(/records are valid/).first().waitFor();
+        await p.getByText(/records verified/).first().waitFor();
       }
       await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
     }

@@ -156,6 +156,8 @@ const tours = {
     step('and somebody logs out');
     await page.goto(`${origin}/servers/lazy?tab=sign-in`);
     await button('Log out').click();
+    await page.getByRole('dialog').getByText('Log out of lazy?').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out', exact: true }).click();
     await page.getByText('not logged in').or(page.getByText('login expired')).first().waitFor();
     quiet('while logging out');
   },
@@ -188,8 +190,8 @@ const tours = {
     await button('Call tool').click();
     await page.getByText(/is 11\./).first().waitFor();
     step('the same from elsewhere');
-    await page.getByText('Code for this call').click();
-    for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool']]) {
+    await page.getByText('Code snippets', { exact: true }).click();
+    for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool'], ['Python', 'urlopen']]) {
       await page.getByRole('tab', { name, exact: true }).click();
       assert.match(await page.locator('details pre').first().innerText(), new RegExp(want));
     }
@@ -224,6 +226,39 @@ const tours = {
     await page.getByRole('button', { name: 'Run again: everything__get-sum' }).first().click();
     await page.waitForURL(/name=everything__get-sum/);
     await page.getByText(/is 11\./).first().waitFor();
+    step('a call has one duration, wherever it is shown');
+    const shown = await page.locator('#outcome header .num').first().innerText();
+    const call = (await page.getByRole('link', { name: 'Call details' }).getAttribute('href')).split('/').pop();
+    const recorded = await page.evaluate(async (id) => (await (await fetch(`/api/v1/calls/${id}`)).json()).duration_ns, call);
+    const kept = await page.evaluate(() => JSON.parse(sessionStorage.getItem('junctor-runs'))[0]);
+    assert.deepEqual([kept.call, kept.ns], [call, recorded]);
+    assert.equal(await page.locator('#outcome .rows .num').first().innerText(), shown);
+    step('two results are compared');
+    await page.getByRole('tab', { name: 'Structured' }).or(page.getByRole('tab', { name: 'Content' })).first().waitFor();
+    await json.fill('{"a": 5, "b": 7}');
+    await button('Call tool').click();
+    await page.getByText(/is 12\./).first().waitFor();
+    const compare = page.getByRole('button', { name: 'Compare: everything__get-sum' });
+    await compare.nth(0).click();
+    await compare.nth(1).click();
+    const results = page.getByLabel('Results side by side');
+    await results.getByText(/is 11\./).first().waitFor();
+    await results.getByText(/is 12\./).first().waitFor();
+    await page.getByLabel('Arguments side by side').waitFor();
+    await accessible(page, 'a comparison');
+    await button('Close').click();
+    await results.waitFor({ state: 'detached' });
+    step('the result has more room than the arguments, which fold away');
+    const width = (selector) => page.locator(selector).evaluate((e) => e.getBoundingClientRect().width);
+    const [left, right] = [await width('.narrow-left > div:first-child'), await width('#outcome')];
+    assert.ok(Math.abs(left / (left + right) - 0.4) < 0.02, `${left} and ${right}`);
+    await button('Arguments').click();
+    await json.waitFor({ state: 'detached' });
+    await accessible(page, 'folded arguments');
+    await button('Call tool').click();
+    await page.getByText(/is 12\./).first().waitFor();
+    await button('Arguments').click();
+    await json.waitFor();
     step('its story is told');
     await page.getByRole('link', { name: 'Call details' }).click();
     await page.getByText('Limits', { exact: true }).waitFor();
@@ -246,8 +281,21 @@ const tours = {
     assert.deepEqual([stored.call_timeout, stored.call_timeout_max], ['45s', '1h']);
     assert.deepEqual(stored.overrides, { echo: { hide: true }, 'get-sum': { call_timeout: '2m' } });
     quiet('while a server was changed');
-    step('sums of one tool, and of errors');
+    step('while the sums load, nothing is said to be zero');
+    let answer;
+    const held = new Promise((done) => (answer = done));
+    await page.route(/\/api\/v1\/usage\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
     await page.goto(`${origin}/usage`);
+    await heading('Usage');
+    await page.locator('main .bone').first().waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /\b0 calls|No calls/);
+    answer();
+    await page.locator('main .bone').first().waitFor({ state: 'detached' });
+    await page.unroute(/\/api\/v1\/usage\?/);
+    step('sums of one tool, and of errors');
     await page.getByRole('button', { name: 'everything/get-sum' }).click();
     await page.waitForURL(/of=everything/);
     await page.goto(`${origin}/usage?by=error`);

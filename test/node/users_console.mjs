@@ -116,7 +116,8 @@ const tours = {
     await button('Add a user').click();
     await dialog.getByLabel('Name').fill('uma');
     await inDialog('Add user').click();
-    await dialog.getByRole('alert').waitFor();
+    await dialog.locator('input[aria-invalid=true]').waitFor();
+    assert.match(await dialog.locator('.mantine-TextInput-error').innerText(), /uma/);
     faults.length = 0; // the browser notes the 409
     await inDialog('Cancel').click();
 
@@ -156,6 +157,8 @@ const tours = {
     step('one session ends');
     await tab('Sessions');
     await button('End session').click();
+    await dialog.getByText('End this session?').waitFor();
+    await inDialog('End session').click();
     await page.getByText('No browser sessions').waitFor();
 
     step('a key has the scopes and the expiry that were chosen');
@@ -330,6 +333,53 @@ const tours = {
     await button('Delete the role Auditing').click();
     await inDialog('Delete role').click();
     await button('Delete the role Auditing').waitFor({ state: 'detached' });
+
+    step('an agent gets a title, a role and limits of its own, and a limit is removed again');
+    await page.goto(`${origin}/agents?new=1`);
+    await dialog.getByLabel('Name').fill('clerk');
+    await dialog.getByLabel('Title').fill('Clerk');
+    await button('Create').click();
+    await button('I saved the key').click();
+    await heading('Clerk');
+    await tab('Details');
+    await page.getByLabel('Title').fill('Head clerk');
+    await page.getByLabel('Role', { exact: true }).selectOption('QA');
+    await button('Save').click();
+    await heading('Head clerk');
+    const clerk = () => page.evaluate(async () => (await fetch('/api/v1/agents/clerk')).json());
+    assert.deepEqual([(await clerk()).title, (await clerk()).role], ['Head clerk', 'QA']);
+    await look('the details of an agent');
+    await tab('Limits');
+    await page.getByLabel('Calls per second').fill('3');
+    await page.getByLabel('Calls per day').fill('500');
+    await button('Save').click();
+    await page.getByText('The agent has its own limits').waitFor();
+    await page.getByLabel('Calls per day').fill('');
+    await button('Save').click();
+    await page.waitForFunction(async () => (await (await fetch('/api/v1/agents/clerk')).json()).limits?.per_day === undefined);
+    assert.deepEqual((await clerk()).limits.per_second, 3);
+    await button('Remove own limits').click();
+    await page.getByText('The agent has the limits of').waitFor();
+    assert.equal((await clerk()).limits, undefined);
+
+    step('limits of a tier');
+    await page.goto(`${origin}/settings?tab=limits`);
+    await button('Add').click();
+    await dialog.getByLabel('Tier, or server/tool').fill('trial');
+    await dialog.getByLabel('Calls per second').fill('2');
+    await dialog.getByLabel('Calls per day').fill('50');
+    await inDialog('Save').click();
+    const trial = page.getByRole('row').filter({ hasText: 'trial' });
+    await trial.getByText('50', { exact: true }).waitFor();
+    await trial.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Calls per day').fill('');
+    await inDialog('Save').click();
+    await trial.getByText('50', { exact: true }).waitFor({ state: 'detached' });
+    await look('limits');
+
+    step('what the instance may reach');
+    await tab('Egress');
+    await page.getByText('127.0.0.0/8').first().waitFor();
 
     step('tenants');
     await tab('Tenants');

@@ -26,7 +26,10 @@ import (
 
 const limit = 3 * time.Minute
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+func TestMain(m *testing.M) {
+	program.SetParallel(6) // clients that wait for the end of a token
+	os.Exit(program.Main(m))
+}
 
 // seen is what a client reports.
 type seen struct {

@@ -34,6 +34,7 @@ func TestRecordsOfChangesHoldNoSecret(t *testing.T) {
 			t.Fatalf("%d files: %v", files, err)
 		}
 		dir.report(hits)
+		dir.log()
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -58,6 +59,7 @@ func TestRecordsOfChangesHoldNoSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.report(hits)
+		s.log()
 	})
 }
 
@@ -67,11 +69,19 @@ type planted struct {
 	secrets *canary.Set
 	peer    string // the URL of an MCP server
 	folder  string // for files with secrets
+	found   int
+}
+
+// log writes the figure.
+func (p *planted) log() {
+	p.Helper()
+	p.Logf("figure: records of changes, %s: %d secrets set by the API, by commands and by the settings file, %d found in the database, the journal and the answers", filepath.Base(p.Name()), p.secrets.Len(), p.found)
 }
 
 // report fails the test for each place where a secret was found.
 func (p *planted) report(hits []canary.Hit) {
 	p.Helper()
+	p.found += len(hits)
 	for _, hit := range hits {
 		p.Errorf("leaked: %v", hit)
 	}
@@ -137,7 +147,6 @@ func plantSecrets(t *testing.T, args ...string) *planted {
 	if p.secrets.Len() < 30 {
 		t.Errorf("only %d secrets were set", p.secrets.Len())
 	}
-	t.Logf("figure: %d secrets in %s", p.secrets.Len(), t.Name())
 	return p
 }
 

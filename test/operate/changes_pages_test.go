@@ -119,7 +119,7 @@ func (c *changed) consent(browser *visitor.Visitor) {
 
 var (
 	connectPage = regexp.MustCompile(`http[^\s"\\]+/connect/notes\?ticket=[^\s"\\]+`)
-	leadsAway   = regexp.MustCompile(`<a href="([^"]+)">Go on</a>`)
+	leadsAway   = regexp.MustCompile(`<a href="([^"]+)">Continue</a>`)
 )
 
 // logInAtServer has an admin log in at a server by the API, and ann by the pages.

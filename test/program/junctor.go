@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -47,6 +48,15 @@ var given sync.Map
 func Main(m *testing.M) int {
 	defer Clean()
 	return m.Run()
+}
+
+// SetParallel has n tests of a package run at a time, whatever the flag -parallel says,
+// because they wait for most of their time. Call it in TestMain.
+func SetParallel(n int) {
+	flag.Parse() // here, because Run would do it after this
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err) // the flag exists in every test binary
+	}
 }
 
 // Clean removes the binary that tests built, for a TestMain that has more to do

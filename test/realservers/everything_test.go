@@ -84,7 +84,13 @@ func TestEverything(t *testing.T) {
 					}
 					w.Steps, w.Answers = json.RawMessage(steps), json.RawMessage(answers)
 					w.Capabilities = json.RawMessage(askable)
-					s := w.run(t, node)
+					walks, declared := []clientWalk{w}, []string{`{}`, askable}
+					for _, caps := range declared {
+						w.Steps, w.Capabilities = json.RawMessage(notes), json.RawMessage(caps)
+						walks = append(walks, w)
+					}
+					all := runWalks(t, node, walks...)
+					s := all[0]
 					if diff := cmp.Diff(want, plainNames(t, s, w.Prefix, w.URIs)); diff != "" {
 						t.Errorf("-without Junctor +through it\n%s", diff)
 					}
@@ -96,9 +102,11 @@ func TestEverything(t *testing.T) {
 					if asked["elicitation/create"] != 1 || asked["sampling/createMessage"] != 1 {
 						t.Errorf("asked %v", asked)
 					}
-					for _, caps := range []string{`{}`, askable} {
-						w.Steps, w.Capabilities = json.RawMessage(notes), json.RawMessage(caps)
-						for i, o := range w.run(t, node).Steps {
+					for n, caps := range declared {
+						if len(all[n+1].Steps) != 5 {
+							t.Errorf("declaring %s: %d steps", caps, len(all[n+1].Steps))
+						}
+						for i, o := range all[n+1].Steps {
 							if o.Error != nil {
 								t.Errorf("declaring %s, step %d: %s", caps, i, o.Error.Message)
 							}

@@ -77,17 +77,17 @@ func TestFilesystem(t *testing.T) {
 				}
 			}
 			w.Steps = steps(given)
-			check(w.run(t, node), given, "from the command line", 1)
-			w.Capabilities = json.RawMessage(`{"roots":{}}`)
-			w.Answers = json.RawMessage(`{"roots/list":{"roots":[{"uri":"file://` + root + `","name":"root"}]}}`)
-			w.Steps = steps(root)
-			s := w.run(t, node)
-			check(s, root, "from the client", 2)
-			if len(s.Asked) == 0 {
+			rooted := w
+			rooted.Capabilities = json.RawMessage(`{"roots":{}}`)
+			rooted.Answers = json.RawMessage(`{"roots/list":{"roots":[{"uri":"file://` + root + `","name":"root"}]}}`)
+			rooted.Steps = steps(root)
+			all := runWalks(t, node, w, rooted, w)
+			check(all[0], given, "from the command line", 1)
+			check(all[1], root, "from the client", 2)
+			if len(all[1].Asked) == 0 {
 				t.Error("nobody asked for the roots")
 			}
-			w.Capabilities, w.Steps = nil, steps(given)
-			check(w.run(t, node), given, "from the command line", 1)
+			check(all[2], given, "from the command line", 1)
 			t.Logf("figure: server-filesystem 2026.8.31 over stdio, %s: limited to its folders, and to the roots of clients that have roots", name)
 		})
 	}
@@ -113,15 +113,17 @@ func TestMap(t *testing.T) {
 		for _, id := range []string{"map", "map-io"} {
 			t.Run(name+", "+id, func(t *testing.T) {
 				w.URL, w.Steps = in.URL+"/mcp/s/"+id, json.RawMessage(steps)
-				got := plainNames(t, w.run(t, node), "", "")
+				joined := w
+				joined.URL, joined.Steps = in.URL+"/mcp", json.RawMessage(`[{"do":"tools"},{"do":"read","uri":"ui://`+id+`/cesium-map/mcp-app.html"}]`)
+				all := runWalks(t, node, w, joined)
+				got := plainNames(t, all[0], "", "")
 				for i := range want {
 					if viewUUID(got[i]) != viewUUID(want[i]) {
 						t.Errorf("step %d: %.600s\nwithout Junctor: %.600s", i, got[i], want[i])
 					}
 				}
 				// Where servers are joined, the page is found where the tool says.
-				w.URL, w.Steps = in.URL+"/mcp", json.RawMessage(`[{"do":"tools"},{"do":"read","uri":"ui://`+id+`/cesium-map/mcp-app.html"}]`)
-				s := w.run(t, node)
+				s := all[1]
 				if !strings.Contains(string(s.Steps[0].Result), `"resourceUri":"ui://`+id+`/cesium-map/mcp-app.html"`) {
 					t.Errorf("the tool names no page at /mcp: %s", s.Steps[0].Result)
 				}

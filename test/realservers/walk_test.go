@@ -98,7 +98,14 @@ type outcome struct {
 
 func (w clientWalk) run(t *testing.T, node *program.Node) seen {
 	t.Helper()
-	set, err := json.Marshal(w)
+	return runWalks(t, node, w)[0]
+}
+
+// runWalks takes several walks, one after the other, in one process: a start of Node loads
+// both generations of the client, which takes longer than most walks.
+func runWalks(t *testing.T, node *program.Node, walks ...clientWalk) []seen {
+	t.Helper()
+	set, err := json.Marshal(walks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +113,14 @@ func (w clientWalk) run(t *testing.T, node *program.Node) seen {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var s seen
-	if err := json.Unmarshal(out, &s); err != nil {
+	var all []seen
+	if err := json.Unmarshal(out, &all); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return s
+	if len(all) != len(walks) {
+		t.Fatalf("%d results of %d walks", len(all), len(walks))
+	}
+	return all
 }
 
 // text is the text of the first content of a tool's result.

@@ -39,7 +39,7 @@ const (
 // TestRate measures both in turn, each time in a new database of one server that
 // waits for its disk, and the other one first every second time.
 func TestRate(t *testing.T) {
-	rounds, jobs := 1, 2000
+	rounds, jobs := 1, 2*batch // which says nothing about rates
 	prove := os.Getenv("JUNCTOR_PROVE") != ""
 	if prove {
 		rounds, jobs = 9, 80_000
@@ -167,7 +167,7 @@ func rateOfOurs(t *testing.T, url string, jobs int) rate {
 		for _, l := range leases {
 			work.Go(func() {
 				defer ends.add(-1)
-				end := queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}
+				end := queue.AttemptResult{Outcome: queue.OutcomeFinished, Attempt: queue.Attempt{StartedAt: time.Now(), Outcome: "ok"}}
 				if _, err := q.Settle(t.Context(), l, end); err != nil {
 					t.Error(err)
 				}

@@ -318,7 +318,7 @@ POST /api/v1/policies/check                                    policy:write
 POST /api/v1/policies/simulate                                 policy:write
 POST /api/v1/policies/test                                     policy:write
 GET /api/v1/policy-templates                                   audit:read policy:write
-GET /api/v1/calls/{call}/policies                              audit:read policy:write
+GET /api/v1/calls/{call}/policies                              -
 
 GET /api/v1/secrets                                            servers:write
 GET /api/v1/secrets/{server}/{secret}                          servers:write

@@ -467,7 +467,7 @@ func bodies() map[string]string {
 		"POST /api/v1/rooms/{room}/runs":                      `{"threadId":"","runId":"NEW","messages":[{"id":"NEW","role":"user","content":"hi"}]}`,
 		"PATCH /api/v1/limits":                                `{}`,
 		"PUT /api/v1/policies":                                `{"rules":[]}`,
-		"PUT /api/v1/policies/{policy}":                       `{"verdict":"deny","target":{"items":["nothing/NEW"]},"title":"` + within + `"}`,
+		"PUT /api/v1/policies/{policy}":                       `{"verdict":"deny","target":{"items":["nothing/NEW"]}}`,
 		"POST /api/v1/policies/check":                         `{"rules":[{"name":"a","verdict":"deny"}]}`,
 		"POST /api/v1/policies/simulate":                      `{}`,
 		"POST /api/v1/policies/test":                          `{"cases":[{"call":"books/tag","expect":"made"}]}`,

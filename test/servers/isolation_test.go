@@ -79,7 +79,7 @@ func TestProcessCountFollowsTheSetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr, data, rolls := program.FreeAddr(t), t.TempDir(), t.TempDir()
-	in := program.Start(t, addr, data, "--allow-commands")
+	in := program.Start(t, addr, data, "--allow-commands", "--rate-limit", "0")
 	want := map[string]int{"shared": 1, "user": agents, "session": agents * windows}
 	of := func(isolation string) roll { return roll(filepath.Join(rolls, isolation)) }
 	for isolation := range want {
@@ -146,7 +146,7 @@ func TestProcessCountFollowsTheSetting(t *testing.T) {
 		of(isolation).empty(t)
 		_ = os.Remove(string(of(isolation)))
 	}
-	in = program.Start(t, addr, data, "--allow-commands")
+	in = program.Start(t, addr, data, "--allow-commands", "--rate-limit", "0")
 	for isolation := range want {
 		burst(isolation, windows)
 		count(isolation, "after kill -9 and a restart")

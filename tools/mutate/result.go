@@ -128,7 +128,7 @@ func printTable(out io.Writer, drawn []*mutant, results *resultFile) {
 }
 
 // totals of a package, or of all.
-type totals struct{ faults, killed, own, timedOut, survived, equivalent int }
+type totals struct{ faults, killed, own, timedOut, survived, untested, equivalent int }
 
 // printSummary prints a line for each package, and one for all.
 func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
@@ -151,8 +151,10 @@ func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
 				if v.note == noteTimeout {
 					t.timedOut++
 				}
-			case known:
+			case known && v.state != stateOpen:
 				t.survived++
+			default: // open: only the tests of its own package ran
+				t.untested++
 			}
 			return t
 		}
@@ -160,8 +162,12 @@ func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
 		all = count(all)
 	}
 	print := func(name string, t totals) {
-		fmt.Fprintf(out, "- %s: %d faults, %d found by tests (%d by tests of their own package, %d by a time-out), %d survived, %d equivalent\n",
-			name, t.faults, t.killed, t.own, t.timedOut, t.survived, t.equivalent)
+		untested := ""
+		if t.untested > 0 {
+			untested = fmt.Sprintf(", %d not tested by all tests yet", t.untested)
+		}
+		fmt.Fprintf(out, "- %s: %d faults, %d found by tests (%d by tests of their own package, %d by a time-out), %d survived%s, %d equivalent\n",
+			name, t.faults, t.killed, t.own, t.timedOut, t.survived, untested, t.equivalent)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byPackage)) {
 		print(name, byPackage[name])

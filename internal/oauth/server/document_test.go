@@ -111,7 +111,7 @@ func TestDocuments(t *testing.T) {
 	ann, v := s.person("ann"), newVerifier()
 	page, _ = ann.Open(s.request(v, "redirect_uri", there), "none")
 	host := strings.TrimPrefix(far.URL, "https://")
-	for _, says := range []string{"Far Pad", "<strong>" + host + "</strong> says so"} {
+	for _, says := range []string{"Far Pad", "confirmed by <strong>" + host + "</strong>"} {
 		if !strings.Contains(page.Body, says) {
 			t.Errorf("the page does not say %q: %s", says, page.Body)
 		}

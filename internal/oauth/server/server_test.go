@@ -32,7 +32,7 @@ func TestLogin(t *testing.T) {
 	if back != nil || page.Question() == "" {
 		t.Fatalf("%d %s, %v", page.Status, page.Body, back)
 	}
-	for _, says := range []string{"Pad", "ann", "see tools", "call tools", "all servers that you can use", "127.0.0.1", "Nobody has made sure"} {
+	for _, says := range []string{"Pad", "ann", "see tools", "call tools", "all servers that you can use", "127.0.0.1", "not verified"} {
 		if !strings.Contains(page.Body, says) {
 			t.Errorf("the page does not say %q: %s", says, page.Body)
 		}

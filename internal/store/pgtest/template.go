@@ -69,7 +69,7 @@ func (s *Server) copyTree(from, to string) error {
 		case entry.Type().IsRegular():
 			var content []byte
 			if content, err = os.ReadFile(path); err == nil { //nolint:gosec // below the template
-				err = os.WriteFile(target, content, 0o600)
+				err = os.WriteFile(target, content, 0o600) //nolint:gosec // below the folder of the server
 			}
 		default:
 			err = fmt.Errorf("%s is neither a folder nor a file: %w", path, errors.ErrUnsupported)

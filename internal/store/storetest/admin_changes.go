@@ -3,6 +3,9 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,31 +92,46 @@ func adminChangeTests() map[string]func(*trial) {
 				{"entry point", junctor.AdminChangeFilter{EntryPoint: junctor.ChangeByAPI}, 1},
 				{"since", junctor.AdminChangeFilter{Since: moment(8)}, 2},
 				{"until", junctor.AdminChangeFilter{Until: moment(8)}, 8},
-				{"text", junctor.AdminChangeFilter{Text: "TITLE\":\"50%"}, 10},
-				{"text is no pattern", junctor.AdminChangeFilter{Text: "t_tle"}, 0},
 			} {
-				tt.f.Limit = 100
-				if got := must(mine.AdminChanges(t.Context(), &tt.f))(t); len(got) != tt.want {
-					t.Errorf("%s: %d, want %d", tt.name, len(got), tt.want)
+				if got, total, err := mine.AdminChanges(t.Context(), &tt.f, &junctor.RowPage{Limit: 100}); err != nil || len(got) != tt.want || total != junctor.NewRowTotal(tt.want) {
+					t.Errorf("%s: %d of %v, want %d; %v", tt.name, len(got), total, tt.want, err)
 				}
 			}
-			var seen []string
-			f := junctor.AdminChangeFilter{Limit: 4}
-			for {
-				page := must(mine.AdminChanges(t.Context(), &f))(t)
-				if len(page) == 0 {
-					break
+			for words, want := range map[string]int{`title":"50%`: 10, "t_tle": 0, "50% notes1": 5, "delete-key ci": 1} {
+				if got, total, err := mine.AdminChanges(t.Context(), &junctor.AdminChangeFilter{}, &junctor.RowPage{Limit: 2, Words: strings.Fields(words)}); err != nil || len(got) != min(want, 3) || total.Rows != want {
+					t.Errorf("%q: %d of %v, want %d; %v", words, len(got), total, want, err)
 				}
-				for _, c := range page {
-					seen = append(seen, c.ID)
+			}
+			// Two changes are of one moment: their IDs order them.
+			twin := adminChange(junctor.DefaultTenant, 5)
+			twin.ID = "c5a"
+			ok(t, st.AddAdminChange(t.Context(), &twin))
+			want := []string{"c9", "c8", "c7", "c6", "c5a", "c5", "c4", "c3", "c2", "c1", "c0"}
+			for _, ascending := range []bool{false, true} {
+				var seen []string
+				page := junctor.RowPage{Limit: 4, Ascending: ascending}
+				for {
+					list, total, err := mine.AdminChanges(t.Context(), &junctor.AdminChangeFilter{}, &page)
+					ok(t, err)
+					if total.Rows != len(want) {
+						t.Errorf("the total is %v", total)
+					}
+					for _, c := range list[:min(len(list), page.Limit)] {
+						seen = append(seen, c.ID)
+					}
+					if len(list) <= page.Limit {
+						break
+					}
+					last := &list[page.Limit-1]
+					page.Key, page.ID = strconv.FormatInt(last.At.UnixMicro(), 10), last.ID
 				}
-				f.BeforeAt, f.BeforeID = page[len(page)-1].At, page[len(page)-1].ID
+				if diff := cmp.Diff(want, seen); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				slices.Reverse(want)
 			}
-			if diff := cmp.Diff([]string{"c9", "c8", "c7", "c6", "c5", "c4", "c3", "c2", "c1", "c0"}, seen); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if got := must(st.For("acme").AdminChanges(t.Context(), &junctor.AdminChangeFilter{Limit: 100}))(t); len(got) != 1 || got[0].Tenant != "acme" {
-				t.Errorf("%+v", got)
+			if got, total, err := st.For("acme").AdminChanges(t.Context(), &junctor.AdminChangeFilter{}, &junctor.RowPage{Limit: 100}); err != nil || len(got) != 1 || got[0].Tenant != "acme" || total.Rows != 1 {
+				t.Errorf("%+v %v %v", got, total, err)
 			}
 		},
 	}

@@ -22,6 +22,14 @@ func appTests() map[string]func(*trial) {
 			if diff := cmp.Diff(second, must(t.open().For(junctor.DefaultTenant).Approval(t.Context(), "map", "ui://a/b.html"))(t)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+			other := junctor.AppApproval{Server: "map", Resource: "ui://a/a.html", Digest: "d1", By: "user:u", At: moment(3)}
+			ok(t, mine.PutApproval(t.Context(), other))
+			if diff := cmp.Diff([]junctor.AppApproval{other, second}, must(mine.AppApprovals(t.Context()))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if got := must(st.For("acme").AppApprovals(t.Context()))(t); len(got) > 0 {
+				t.Errorf("another tenant has %v", got)
+			}
 			_, err = mine.Approval(t.Context(), "map", "ui://a/other.html")
 			fails(t, err, junctor.CodeNotFound)
 			fails(t, mine.PutApproval(t.Context(), junctor.AppApproval{Server: "never", Resource: "ui://x"}), junctor.CodeNotFound)

@@ -125,7 +125,7 @@ func nouns(ctx context.Context, st *store.Store) []*noun {
 			v.Members = []junctor.Member{{Agent: "a"}, {User: "u", Name: "User.Name-é"}}
 		},
 			func(v junctor.Room) error { return errorOf(on.AddRoom(ctx, v)) },
-			func() (junctor.Room, error) { return on.Room(ctx, "r") }).sets("CreatedAt", "UpdatedAt"),
+			func() (junctor.Room, error) { return on.Room(ctx, "r") }).sets("CreatedAt", "UpdatedAt", "LastMessageAt"),
 		storedNoun(func(v *junctor.RoomRun) { v.Room, v.ID, v.State = "r", "run", junctor.RunDone },
 			func(v junctor.RoomRun) error {
 				begun, waiting := v, v
@@ -188,7 +188,8 @@ func nouns(ctx context.Context, st *store.Store) []*noun {
 		},
 			func(v junctor.AdminChange) error { return st.AddAdminChange(ctx, &v) },
 			func() (junctor.AdminChange, error) {
-				return only(on.AdminChanges(ctx, &junctor.AdminChangeFilter{Limit: 10}))
+				list, _, err := on.AdminChanges(ctx, &junctor.AdminChangeFilter{}, &junctor.RowPage{Limit: 10})
+				return only(list, err)
 			}),
 		storedNoun(func(v *junctor.Tenant) { v.ID, v.Name = nounTenant, nounTenantName },
 			func(junctor.Tenant) error { return nil },

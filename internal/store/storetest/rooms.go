@@ -318,7 +318,14 @@ func membersGo(t *trial) {
 	ok(t, mine.DeleteAgent(t.Context(), "cook", moment(9)))
 	ok(t, mine.DeleteUser(t.Context(), "u1", moment(9)))
 	w.Members = []junctor.Member{{Agent: "u1"}}
+	messages := must(mine.Messages(t.Context(), "kitchen", store.MessageFilter{Limit: 9}))(t)
+	w.LastMessageAt = messages[len(messages)-1].At
 	wantEqual(t, w, must(mine.Room(t.Context(), "kitchen"))(t))
+	for _, listed := range must(mine.Rooms(t.Context()))(t) {
+		if listed.ID == "kitchen" && !listed.LastMessageAt.Equal(w.LastMessageAt) {
+			t.Errorf("the list has the last message at %v instead of %v", listed.LastMessageAt, w.LastMessageAt)
+		}
+	}
 	if list := must(mine.Remembered(t.Context(), "kitchen"))(t); len(list) != 0 {
 		t.Errorf("what the agent was allowed is remembered: %+v", list)
 	}

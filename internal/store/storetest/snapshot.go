@@ -126,7 +126,7 @@ func RoomsRenamed(t testing.TB, old *store.Raw, open func() *store.Store) {
 	}
 	same("room", junctor.Room{
 		Tenant: "acme", ID: "kitchen", Name: "Kitchen", Members: []junctor.Member{{Agent: "cook"}}, Policy: junctor.PolicyAll, MaxRounds: 2, Approvals: junctor.ApproveAsk,
-		Owner: "user:u", CreatedAt: at(1), UpdatedAt: at(2), UpdatedBy: "user:u",
+		Owner: "user:u", CreatedAt: at(1), UpdatedAt: at(2), UpdatedBy: "user:u", LastMessageAt: at(3),
 	}, must(acme.Room(ctx, "kitchen"))(t))
 	same("messages", []junctor.Message{{
 		Tenant: "acme", Room: "kitchen", ID: "m1", At: at(3), Author: junctor.Author{Kind: junctor.AuthorAgent, Name: "cook"}, Run: "r1", Text: "Soup",

@@ -25,24 +25,28 @@ import '@mantine/core/styles/Tooltip.css';
 import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
 import './app.css';
-import './apps/apps.css';
 
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
 import { client } from './api/data';
 import { App } from './app/App';
+import { guard, watchHistory } from './parts/unsaved';
 import { theme } from './theme';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+watchHistory();
 setNonce(nonce); // for the style that keeps the page still behind a dialog
 const root = document.getElementById('root');
 if (root)
   createRoot(root).render(
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce} deduplicateInlineStyles>
       <QueryClientProvider client={client}>
-        <App />
+        <Router aroundNav={(navigate, to, options) => guard(to, () => navigate(to, options))}>
+          <App />
+        </Router>
       </QueryClientProvider>
     </MantineProvider>,
   );

@@ -1,5 +1,6 @@
 import { type QueryKey, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { get, getAll, type Key, type Page, query, type Schemas, send } from './client';
+import { forgetDeletion, isDeleted, noteDeletion } from './live';
 
 export type User = Schemas['User'];
 export type Login = Schemas['Login'];
@@ -15,11 +16,17 @@ export function useAction<V = void, T = void>(
   { lists, deleted, done }: { lists: readonly string[]; deleted?: QueryKey; done?: (answer: T, v: V) => void },
 ) {
   const cache = useQueryClient();
-  const isDeleted = (key: QueryKey) => deleted?.every((part, i) => key[i] === part) ?? false;
   return useMutation({
     mutationFn: run,
     // A request for the object that is under way could be answered after it is deleted.
-    ...(deleted ? { onMutate: () => cache.cancelQueries({ queryKey: deleted }) } : {}),
+    onMutate: async () => {
+      if (!deleted) return;
+      noteDeletion(deleted);
+      await cache.cancelQueries({ queryKey: deleted });
+    },
+    onError: () => {
+      if (deleted) forgetDeletion(deleted);
+    },
     onSuccess: (answer, v) => done?.(answer, v),
     onSettled: (_, error) =>
       cache.invalidateQueries({

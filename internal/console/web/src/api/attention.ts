@@ -41,6 +41,7 @@ export interface Attention {
   credentials: Schemas['MyCredential'][]; // that the user has to enter
   total: number;
   counts: AttentionList['counts'];
+  kinds: Readonly<Record<string, number>>; // numbers of items, by kind
   tone: 'bad' | 'warn' | ''; // of the most urgent item
   // Whether there is nothing, and everything was checked. undefined: not known.
   healthy: boolean | undefined;
@@ -66,6 +67,7 @@ export function useAttention(): Attention {
     credentials,
     total: counts.critical + counts.warning + counts.info,
     counts,
+    kinds: list.data?.kinds ?? {},
     tone: counts.critical ? 'bad' : counts.warning ? 'warn' : '',
     healthy: known ? list.data.healthy && credentials.length === 0 : undefined,
     checkedAt: list.data?.checked_at,

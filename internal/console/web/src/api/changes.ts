@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { get, type Page, query, type Schemas } from './client';
 
 export type AdminChange = Schemas['AdminChange'];
-export type ChangeFilter = Partial<Record<'actor' | 'object' | 'object_id' | 'entry_point' | 'since' | 'text', string | undefined>>;
+export type ChangeFilter = Partial<Record<'actor' | 'object' | 'object_id' | 'entry_point' | 'since' | 'q', string | undefined>>;
 
-const pageSize = 50;
+const pageSize = 25;
 
 // useAdminChanges reads administrative changes page by page, newest first.
 export const useAdminChanges = (filter: ChangeFilter) => {

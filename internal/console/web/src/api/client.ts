@@ -1,3 +1,4 @@
+import { Failure } from './failure.ts';
 import type { components } from './schema';
 
 export type Schemas = components['schemas'];
@@ -14,19 +15,7 @@ export type Me = Schemas['Me'];
 export type ListedServer = Schemas['ListedServer'];
 export type Page<T> = { items: T[]; next?: string; total?: number };
 
-// Failure is an answer that is an error, or no answer at all.
-export class Failure extends Error {
-  readonly problem: Partial<Problem> & { code: string; detail: string };
-  readonly request: string;
-  readonly id: string; // what the log knows the request by
-
-  constructor(problem: Partial<Problem> & { code: string; detail: string }, request: string, id = '') {
-    super(problem.detail);
-    this.problem = problem;
-    this.request = request;
-    this.id = id;
-  }
-}
+export { Failure };
 
 type Listener = () => void;
 const ended = new Set<Listener>();

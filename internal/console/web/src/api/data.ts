@@ -61,12 +61,15 @@ export const useOffer = (id: string, enabled = true) =>
     enabled,
   });
 
-export const useTools = (server = '') =>
+// useTools reads all tools of a server, or of all servers, without their schemas. It is for
+// screens that choose among all of them; others read pages.
+export const useTools = (server = '', enabled = true) =>
   useQuery({
-    queryKey: ['tools', server],
-    queryFn: ({ signal }) => getAll<Tool>(`/tools${query({ server })}`, signal),
+    queryKey: ['tools', 'all', server],
+    queryFn: ({ signal }) => getAll<Tool>(`/tools${query({ server, schemas: 'false' })}`, signal),
     select: (p) => p.items,
     staleTime: 10_000,
+    enabled,
   });
 export const useTool = (name: string) =>
   useQuery({
@@ -79,15 +82,6 @@ export const useToolChanges = (filter: { server?: string; tool?: string } = {}) 
     queryKey: ['changes', filter],
     queryFn: ({ signal }) => get<Page<Schemas['ToolChange']>>(`/tools/changes${query(filter)}`, signal),
     select: (p) => p.items,
-  });
-// Apps are what tools bring to be looked at and used.
-export const useApps = (enabled = true) =>
-  useQuery({
-    queryKey: ['apps'],
-    queryFn: ({ signal }) => getAll<Schemas['App']>('/apps', signal),
-    select: (p) => p.items,
-    staleTime: 10_000,
-    enabled,
   });
 export const useApp = (name: string) =>
   useQuery({
@@ -112,7 +106,7 @@ export const useAgent = (name: string) =>
 export const useAgentTools = (name: string) =>
   useQuery({
     queryKey: ['agents', name, 'tools'],
-    queryFn: ({ signal }) => getAll<Tool>(`/agents/${encodeURIComponent(name)}/tools`, signal),
+    queryFn: ({ signal }) => getAll<Tool>(`/agents/${encodeURIComponent(name)}/tools?schemas=false`, signal),
     select: (p) => p.items,
   });
 

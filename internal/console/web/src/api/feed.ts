@@ -2,7 +2,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 import { attentionKey } from './attention';
 import { afterDeletions, type Call, get, onEnded, type Page } from './client';
 import { client } from './data';
-import { isOf, setStreaming } from './live';
+import { isDeleted, isOf, setStreaming } from './live';
 
 // The newest calls, kept up to date while somebody looks. They are one list for
 // the whole page, so that a screen that comes back finds it as it was. The same stream names
@@ -62,7 +62,9 @@ async function load() {
 async function refetch(lists: readonly string[]) {
   await afterDeletions();
   const read = (tool: boolean) =>
-    client.invalidateQueries({ predicate: ({ queryKey: [key] }) => (key === 'tool') === tool && isOf(key, lists) });
+    client.invalidateQueries({
+      predicate: ({ queryKey }) => (queryKey[0] === 'tool') === tool && isOf(queryKey[0], lists) && !isDeleted(queryKey),
+    });
   await read(false);
   setTimeout(() => void read(true)); // when the lists are shown
 }

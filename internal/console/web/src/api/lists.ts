@@ -24,7 +24,7 @@ export function useListPages<T>(path: string, filter: ListFilter, refetchInterva
 }
 
 export const useServerPages = (filter: ListFilter) => useListPages<ListedServer>('/servers', filter, 5_000);
-export const useToolPages = (filter: ListFilter) => useListPages<Tool>('/tools', filter);
+export const useToolPages = (filter: ListFilter) => useListPages<Tool>('/tools', { ...filter, schemas: 'false' });
 
 // useTotal is the number of items of a list, without the items.
 export const useTotal = (path: string, filter: ListFilter = {}, enabled = true, refetchInterval = 5_000) =>

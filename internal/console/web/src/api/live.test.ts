@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isOf, pollEvery, pollEveryUnlessAdmin, setAdmin, setStreaming } from './live.ts';
+import { forgetDeletion, isDeleted, isOf, noteDeletion, pollEvery, pollEveryUnlessAdmin, setAdmin, setStreaming } from './live.ts';
 
 test('a list is polled slowly while the stream names changes', () => {
   const interval = pollEvery(5_000);
@@ -26,4 +26,13 @@ test('only queries of the lists that changed are read again', () => {
   assert.ok(isOf('agents', ['agents']));
   assert.ok(!isOf('keys', ['agents', 'tools']));
   assert.ok(isOf('keys', ['*']));
+});
+
+test('what is being deleted is not read again', () => {
+  const key = ['users', 'u1'];
+  noteDeletion(key);
+  assert.ok(isDeleted(['users', 'u1']) && isDeleted(['users', 'u1', 'sessions']));
+  assert.ok(!isDeleted(['users']) && !isDeleted(['users', 'u2']));
+  forgetDeletion(key);
+  assert.ok(!isDeleted(['users', 'u1']));
 });

@@ -27,6 +27,15 @@ const queries: Record<string, readonly string[]> = {
   triggers: ['triggers', 'ready-triggers'],
 };
 
+// Objects that this page deletes, by the keys of their queries: they are not read again, also
+// while their page is still shown.
+const deleted = new Set<readonly unknown[]>();
+
+export const noteDeletion = (key: readonly unknown[]): unknown => deleted.add(key);
+export const forgetDeletion = (key: readonly unknown[]): unknown => deleted.delete(key);
+
+export const isDeleted = (key: readonly unknown[]): boolean => [...deleted].some((prefix) => prefix.every((part, i) => key[i] === part));
+
 // isOf reports whether a query holds one of the lists that changed; * stands for all lists.
 export function isOf(key: unknown, lists: readonly string[]): boolean {
   return lists.some((list) => list === '*' || (queries[list] ?? [list]).includes(String(key)));

@@ -48,6 +48,43 @@ export function useMetrics(of: Selection, range: Range, { limit = 1, points = tr
   });
 }
 
+export type DeliveryMetrics = Schemas['DeliveryTimeline'];
+export type DeliveryPoint = DeliveryMetrics['points'][number];
+export type Outage = Schemas['Outage'];
+
+// useOverTime reads something else over time than calls. list is the name that the stream has
+// for its changes.
+function useOverTime<T>(
+  list: string,
+  path: string,
+  filter: Readonly<Record<string, string>>,
+  range: Range,
+  withStep: boolean,
+  enabled: boolean,
+) {
+  const still = range.live ? '' : `${range.from} ${range.to}`;
+  return useQuery({
+    queryKey: [list, 'over-time', filter, range.key, still],
+    queryFn: ({ signal }) => {
+      const r = range.live ? newRange({ range: range.key, from: '', to: '', live: true }, Date.now()) : range;
+      const [from, to] = [new Date(r.from).toISOString(), new Date(r.to).toISOString()];
+      return get<T>(`${path}${query({ ...filter, from, to, step: withStep ? r.step : undefined })}`, signal);
+    },
+    placeholderData: (before, q) => (JSON.stringify(q?.queryKey[2]) === JSON.stringify(filter) ? keepPreviousData(before) : undefined),
+    refetchInterval: range.live ? soon : false,
+    refetchOnWindowFocus: range.live,
+    enabled,
+  });
+}
+
+// useDeliveryMetrics reads how deliveries ended over time, and how many had not ended.
+export const useDeliveryMetrics = (filter: Readonly<Record<string, string>>, range: Range, enabled = true) =>
+  useOverTime<DeliveryMetrics>('deliveries', '/metrics/deliveries', filter, range, true, enabled);
+
+// useOutages reads when servers did not work.
+export const useOutages = (filter: Readonly<Record<string, string>>, range: Range, enabled = true) =>
+  useOverTime<Schemas['OutageList']>('servers', '/metrics/servers', filter, range, false, enabled);
+
 export const noNumbers: Numbers = {
   calls: 0,
   errors: 0,

@@ -150,7 +150,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Apply a declaration of servers, agents, sources, triggers and schedules, or return the differences
+         * Apply a declaration of servers, agents, sources, triggers, schedules and rules, or return the differences
          * @description Requires the scope `servers:write`.
          */
         post: operations["apply"];
@@ -381,6 +381,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/calls/{id}/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain what the rules came to for a call
+         * @description Requires the scope `policy:write` or `audit:read`.
+         */
+        get: operations["explain-call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/chains": {
         parameters: {
             query?: never;
@@ -489,7 +509,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List administrative changes with their values before and after, newest first
+         * List administrative changes with their values before and after
          * @description Requires the scope `admin`.
          */
         get: operations["list-changes"];
@@ -815,7 +835,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export servers, agents, sources, triggers and schedules as a file that can be applied
+         * Export servers, agents, sources, triggers, schedules and rules as a file that can be applied
          * @description Requires the scope `tools:read`.
          */
         get: operations["export"];
@@ -1043,6 +1063,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count deliveries over time, by outcome, and the depth and age of their queue
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["get-delivery-metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the times in which servers failed or had no login
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["get-server-outages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/models": {
         parameters: {
             query?: never;
@@ -1206,6 +1266,138 @@ export interface paths {
          * @description Requires the scope `servers:write`.
          */
         post: operations["plan-pack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules about calls in the order in which they are evaluated
+         * @description Requires the scope `policy:write` or `audit:read`.
+         */
+        get: operations["list-policies"];
+        /**
+         * Replace all rules of the tenant, except those that the settings file declares
+         * @description Requires the scope `policy:write`.
+         */
+        put: operations["replace-policies"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check rules without storing them
+         * @description Requires the scope `policy:write`.
+         */
+        post: operations["check-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate rules on recorded calls
+         * @description Requires the scope `policy:write`.
+         */
+        post: operations["simulate-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate rules on made-up calls
+         * @description Requires the scope `policy:write`.
+         */
+        post: operations["test-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a rule
+         * @description Requires the scope `policy:write` or `audit:read`.
+         */
+        get: operations["get-policy"];
+        /**
+         * Add or change a rule, or move it
+         * @description Requires the scope `policy:write`.
+         */
+        put: operations["put-policy"];
+        post?: never;
+        /**
+         * Remove a rule
+         * @description Requires the scope `policy:write`.
+         */
+        delete: operations["delete-policy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policy-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rules to start from
+         * @description Requires the scope `policy:write` or `audit:read`.
+         */
+        get: operations["list-policy-templates"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3206,7 +3398,7 @@ export interface components {
             tool_definition?: {
                 [key: string]: unknown;
             };
-            tools: string[];
+            tools?: string[];
             visibility: string[];
         };
         AppApprovalBody: {
@@ -3351,7 +3543,9 @@ export interface components {
             dry_run?: boolean;
             /** @description Text of a file with the declarations, in YAML or JSON, instead of the other members. Its settings are checked but not applied. */
             file?: string;
-            /** @description Remove all servers that are not declared. Also remove undeclared agents, sources, triggers and schedules if the request has their member. Objects that the settings file declares remain. */
+            /** @description Rules about calls, in the order of evaluation. Requires policy:write. If absent, rules stay unchanged. */
+            policies?: components["schemas"]["PolicyRule"][];
+            /** @description Remove all servers that are not declared. Also remove undeclared agents, sources, triggers, schedules and rules if the request has their member. Objects that the settings file declares remain. */
             prune?: boolean;
             /** @description Schedules by name. */
             schedules?: {
@@ -3416,7 +3610,7 @@ export interface components {
              * @description What the item is about.
              * @enum {string}
              */
-            kind: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
+            kind: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "policy" | "redis" | "replica" | "server" | "settings" | "tools";
             /** @description The thing that needs attention. */
             object: components["schemas"]["AttentionObject"];
             /** @description What is wrong. */
@@ -3445,6 +3639,10 @@ export interface components {
             /** @description Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked. */
             healthy: boolean;
             items: components["schemas"]["AttentionItem"][];
+            /** @description Numbers of all items that the caller may see, by kind. A kind without items is absent. */
+            kinds: {
+                [key: string]: number;
+            };
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -3655,6 +3853,13 @@ export interface components {
              * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
              */
             searched_to?: string;
+            /**
+             * Format: int64
+             * @description Number of calls on all pages. Only on the first page.
+             */
+            total?: number;
+            /** @description Whether there may be more calls than total, because counting stopped. */
+            total_is_minimum?: boolean;
         };
         CallPageEntry: {
             items: components["schemas"]["Entry"][];
@@ -3665,6 +3870,13 @@ export interface components {
              * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
              */
             searched_to?: string;
+            /**
+             * Format: int64
+             * @description Number of calls on all pages. Only on the first page.
+             */
+            total?: number;
+            /** @description Whether there may be more calls than total, because counting stopped. */
+            total_is_minimum?: boolean;
         };
         ChainAgent: {
             active: boolean;
@@ -3760,7 +3972,7 @@ export interface components {
             /** @description Fields that differ, with *** for credentials. */
             fields?: components["schemas"]["FieldChange"][];
             id: string;
-            /** @description Kind of the changed object: server, agent, source, trigger or schedule. */
+            /** @description Kind of the changed object: server, agent, source, trigger, schedule or policy. */
             kind: string;
             /** @description Position in the file: name, line and column. */
             where?: string;
@@ -3774,6 +3986,10 @@ export interface components {
         };
         ChangesBody: {
             changes: components["schemas"]["Change"][];
+        };
+        CheckPoliciesBody: {
+            /** @description Rules to check, in order. */
+            rules: components["schemas"]["PolicyRule"][];
         };
         Class: {
             category: string;
@@ -3843,7 +4059,7 @@ export interface components {
             last_used_at?: string;
             redirect: string;
             resource: string;
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             /** Format: date-time */
             updated_at: string;
             user: string;
@@ -3892,7 +4108,7 @@ export interface components {
             prefix: string;
             /** Format: date-time */
             revoked_at?: string;
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             user?: string;
         };
         CreatedTenant: {
@@ -4001,12 +4217,57 @@ export interface components {
              */
             until?: string;
         };
+        DeliveryTimeline: {
+            /**
+             * Format: date-time
+             * @description Start of the first step.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Deliveries that were delivered or discarded before this time are no longer kept, so they are not counted.
+             */
+            kept_since: string;
+            /** @description One point for each step. */
+            points: components["schemas"]["TimelinePoint"][];
+            /**
+             * Format: int64
+             * @description Length of a step, in seconds.
+             */
+            step_seconds: number;
+            /**
+             * Format: date-time
+             * @description The end of the last step.
+             */
+            to: string;
+            /** @description The deliveries that ended in the whole period. */
+            total: components["schemas"]["DeliveryTotals"];
+        };
+        DeliveryTotals: {
+            /**
+             * Format: int64
+             * @description Deliveries that failed for good.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were delivered.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were discarded.
+             */
+            dropped: number;
+        };
         Details: {
             /** @enum {string} */
             approvals: "ask" | "never";
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             last_run?: components["schemas"]["RoomRun"];
             /** Format: int64 */
             max_rounds: number;
@@ -4247,7 +4508,7 @@ export interface components {
             prefix: string;
             /** Format: date-time */
             revoked_at?: string;
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             user?: string;
         };
         Lane: {
@@ -4488,7 +4749,7 @@ export interface components {
             person?: components["schemas"]["User"];
             /** @description Whether servers that the caller adds may run a command on the machine of the instance. */
             runs_commands: boolean;
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             subject: string;
             tenant: string;
             /** @description ID of the user that the caller is or acts for. */
@@ -4663,7 +4924,7 @@ export interface components {
             /** @description Purpose of the key. */
             name: string;
             /** @description Scopes of the key. The caller's own credential must have all of them. */
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             /** @description ID or name of the user who owns the key. The user's role limits the key's scopes. */
             user?: string;
         };
@@ -4946,6 +5207,43 @@ export interface components {
             templates: {
                 [key: string]: unknown;
             }[];
+        };
+        Outage: {
+            /**
+             * Format: date-time
+             * @description When it was noticed.
+             */
+            from: string;
+            /** @description Name of the server for people. */
+            name: string;
+            /** @description What was wrong. */
+            problem: string;
+            /** @description ID of the server. */
+            server: string;
+            /**
+             * @description critical if the server failed, warning if it worked again once somebody logged in.
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * Format: date-time
+             * @description When the server was noticed to work again. Absent if it does not work yet.
+             */
+            to?: string;
+        };
+        OutageList: {
+            /**
+             * Format: date-time
+             * @description Start of the period.
+             */
+            from: string;
+            /** @description Outages that overlap the period, the newest first; at most 1000. */
+            outages: components["schemas"]["Outage"][];
+            /**
+             * Format: date-time
+             * @description End of the period.
+             */
+            to: string;
         };
         Override: {
             /**
@@ -5253,6 +5551,30 @@ export interface components {
         };
         PagePackPlan: {
             items: components["schemas"]["PackPlan"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
+        };
+        PagePolicyEntry: {
+            items: components["schemas"]["PolicyEntry"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
+        };
+        PagePolicyRule: {
+            items: components["schemas"]["PolicyRule"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -5623,6 +5945,423 @@ export interface components {
              */
             tool_lists: number;
         };
+        PolicyBody: {
+            /** @description A webhook that decides about the calls that match. Without it, the verdict applies. */
+            filter?: components["schemas"]["PolicyFilter"];
+            /** @description Kinds of operations: tool (the default), resource, prompt, completion, subscription. */
+            kinds?: ("tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent")[];
+            /**
+             * Format: int64
+             * @description With the verdict cut: the most bytes of a result's text.
+             */
+            max_size?: number;
+            /** @description What the caller is told if the rule denies. */
+            message?: string;
+            /**
+             * @description enforce (the default), or audit, which only records what the rule would have done.
+             * @enum {string}
+             */
+            mode?: "enforce" | "audit";
+            /**
+             * @description What the rule is about: the call before it is made (the default), or its result.
+             * @enum {string}
+             */
+            phase?: "call" | "result";
+            /** @description With the verdict redact: detectors, or pattern:RE2. Detectors: secrets, email, phone, iban, card, jwt. */
+            redact?: string[];
+            /** @description Which calls the rule is about. An empty list means all. */
+            target?: components["schemas"]["PolicyTarget"];
+            /** @description What the rule is for, for other operators. */
+            title?: string;
+            /**
+             * @description What happens if the rule matches: allow, deny or ask for calls; deny, redact or cut for results.
+             * @enum {string}
+             */
+            verdict: "allow" | "deny" | "ask" | "redact" | "cut";
+            /** @description Condition in CEL. If it is empty, the rule matches every call of its target. */
+            when?: string;
+        };
+        PolicyCase: {
+            /**
+             * Format: ip
+             * @description Address of the client.
+             */
+            address?: string;
+            /** @description Arguments, a JSON object. */
+            args?: {
+                [key: string]: unknown;
+            };
+            /** @description What is called, as server/tool or server/URI. */
+            call: string;
+            /**
+             * @description How the call comes in; mcp by default.
+             * @enum {string}
+             */
+            entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+            /**
+             * @description What should happen.
+             * @enum {string}
+             */
+            expect: "made" | "denied" | "asked" | "redacted" | "cut";
+            /**
+             * @description Kind of the operation; tool by default.
+             * @enum {string}
+             */
+            kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
+            /** @description What the case shows. */
+            name?: string;
+            /** @description Who calls. */
+            principal?: components["schemas"]["PolicyCasePrincipal"];
+            /** @description Result of the call, for rules about results: an MCP result object. */
+            result?: {
+                [key: string]: unknown;
+            };
+            /** @description The rule that should decide; any if absent. */
+            rule?: string;
+            /**
+             * Format: date-time
+             * @description When the call is made; now by default.
+             */
+            time?: string;
+            /** @description What is known of the tool. If absent, it is the tool of the catalog. */
+            tool?: components["schemas"]["PolicyCaseTool"];
+        };
+        PolicyCasePrincipal: {
+            /** @description Name of the agent. */
+            agent?: string;
+            client?: string;
+            groups?: string[];
+            key?: string;
+            /** @description Role of the agent, or else of the user. */
+            role?: string;
+            /** @description Name of the user. */
+            user?: string;
+        };
+        PolicyCaseResult: {
+            /** @description What happens: made, denied, asked, redacted or cut. */
+            got: string;
+            name: string;
+            ok: boolean;
+            /** @description How the case differs from what was expected. */
+            problem?: string;
+            /** @description The rule that decides. */
+            rule?: string;
+        };
+        PolicyCaseTool: {
+            destructive?: boolean;
+            idempotent?: boolean;
+            open_world?: boolean;
+            read_only?: boolean;
+            tags?: string[];
+        };
+        PolicyDifference: {
+            agent?: string;
+            /** Format: int64 */
+            calls: number;
+            /** @description What happened: made or denied. */
+            from: string;
+            /** @description Rule that would have decided, or that decided and no longer would. */
+            rule?: string;
+            /** @description IDs of some of the calls. */
+            samples: string[];
+            /** @description What would have happened: made, denied, asked, redacted or cut. */
+            to: string;
+            /** @description Tool, as server/tool, or another item. */
+            tool: string;
+        };
+        PolicyEntry: {
+            /** @description Settings file that declares the rule. It can only be changed there. */
+            declared?: string;
+            /** @description A webhook that decides about the calls that match. Without it, the verdict applies. */
+            filter?: components["schemas"]["PolicyFilter"];
+            /** @description Kinds of operations: tool (the default), resource, prompt, completion, subscription. */
+            kinds?: ("tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent")[] | null;
+            /**
+             * Format: int64
+             * @description With the verdict cut: the most bytes of a result's text.
+             */
+            max_size?: number;
+            /** @description What the caller is told if the rule denies. */
+            message?: string;
+            /**
+             * @description enforce (the default), or audit, which only records what the rule would have done.
+             * @enum {string}
+             */
+            mode?: "enforce" | "audit";
+            /** @description Name of the rule, unique in the tenant. */
+            name: string;
+            /** @description Whether the rule is an operator's, for several tenants. */
+            operators?: boolean;
+            /**
+             * @description What the rule is about: the call before it is made (the default), or its result.
+             * @enum {string}
+             */
+            phase?: "call" | "result";
+            /**
+             * Format: int64
+             * @description Place in the order of evaluation, from 1.
+             */
+            position: number;
+            /** @description Why the rule is not in effect, and warnings. */
+            problems?: components["schemas"]["PolicyProblem"][];
+            /** @description With the verdict redact: detectors, or pattern:RE2. Detectors: secrets, email, phone, iban, card, jwt. */
+            redact?: string[];
+            /** @description Whether target, condition and filter are left out, because the rule is an operator's. */
+            restricted?: boolean;
+            /**
+             * @description Whether the rule is in effect: unchecked if a server of its target has not listed its tools yet, broken if its condition does not fit a tool. A rule in either state denies calls of those tools, unless it allows or only records.
+             * @enum {string}
+             */
+            state: "active" | "unchecked" | "broken";
+            /** @description Which calls the rule is about. An empty list means all. */
+            target?: components["schemas"]["PolicyTarget"];
+            /** @description What the rule is for, for other operators. */
+            title?: string;
+            /**
+             * Format: date-time
+             * @description When the rule was last changed.
+             */
+            updated_at: string;
+            /** @description Who last changed the rule, if known. */
+            updated_by?: string;
+            /**
+             * @description What happens if the rule matches: allow, deny or ask for calls; deny, redact or cut for results.
+             * @enum {string}
+             */
+            verdict: "allow" | "deny" | "ask" | "redact" | "cut";
+            /** @description Digest of the rule. Records of calls name it. */
+            version: string;
+            /** @description Condition in CEL. If it is empty, the rule matches every call of its target. */
+            when?: string;
+        };
+        PolicyExplanation: {
+            /** @description ID of the call. */
+            call: string;
+            /** @description What the conditions read: principal, tool, args and request. */
+            inputs: {
+                [key: string]: unknown;
+            };
+            /** @description Why the answer may differ from what happened, such as a rule that was changed since. */
+            notes?: string[];
+            /** @description What the rules did when the call was made. */
+            recorded: components["schemas"]["PolicyHit"][];
+            /** @description The rule that decides now. */
+            rule?: string;
+            /** @description Every rule that is evaluated for the call now, in order. */
+            rules: components["schemas"]["PolicyTrace"][];
+            /** @description What the rules come to now: made, denied, asked, or undecidable. */
+            verdict: string;
+        };
+        PolicyFilter: {
+            /**
+             * @description What applies if the filter does not answer: deny (the default) or allow.
+             * @enum {string}
+             */
+            on_failure?: "allow" | "deny";
+            /** @description Reference to the signing secret: env:NAME, file:PATH or cmd:COMMAND. */
+            secret?: string;
+            /**
+             * @description How long to wait for an answer. The default is 2s.
+             * @example 5m
+             */
+            timeout?: string;
+            /** Format: uri */
+            url: string;
+        };
+        PolicyHit: {
+            /** Format: int64 */
+            changed?: number;
+            decided?: boolean;
+            error?: string;
+            mode: string;
+            rule: string;
+            value: string;
+            verdict: string;
+            version: string;
+        };
+        PolicyProblem: {
+            /**
+             * Format: int64
+             * @description Column in the line, from 1.
+             */
+            column?: number;
+            /** @description Field of the rule that is wrong, if it is not the condition. */
+            field?: string;
+            /**
+             * Format: int64
+             * @description Line in the condition, from 1.
+             */
+            line?: number;
+            /** @description What is wrong. */
+            message: string;
+            /** @description Name of the rule. */
+            rule: string;
+            /** @description What could be meant. */
+            suggestion?: string;
+            /** @description Tool that the condition does not fit, as server/tool. */
+            tool?: string;
+            /** @description Whether the rule can be stored nevertheless, unless strict is set. */
+            warning?: boolean;
+        };
+        PolicyProblemsBody: {
+            /** @description What is wrong with the rules; empty if they could be stored as they are. */
+            problems: components["schemas"]["PolicyProblem"][];
+        };
+        PolicyRule: {
+            /** @description A webhook that decides about the calls that match. Without it, the verdict applies. */
+            filter?: components["schemas"]["PolicyFilter"];
+            /** @description Kinds of operations: tool (the default), resource, prompt, completion, subscription. */
+            kinds?: ("tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent")[] | null;
+            /**
+             * Format: int64
+             * @description With the verdict cut: the most bytes of a result's text.
+             */
+            max_size?: number;
+            /** @description What the caller is told if the rule denies. */
+            message?: string;
+            /**
+             * @description enforce (the default), or audit, which only records what the rule would have done.
+             * @enum {string}
+             */
+            mode?: "enforce" | "audit";
+            /** @description Name of the rule, unique in the tenant. */
+            name: string;
+            /**
+             * @description What the rule is about: the call before it is made (the default), or its result.
+             * @enum {string}
+             */
+            phase?: "call" | "result";
+            /** @description With the verdict redact: detectors, or pattern:RE2. Detectors: secrets, email, phone, iban, card, jwt. */
+            redact?: string[];
+            /** @description Which calls the rule is about. An empty list means all. */
+            target?: components["schemas"]["PolicyTarget"];
+            /** @description What the rule is for, for other operators. */
+            title?: string;
+            /**
+             * @description What happens if the rule matches: allow, deny or ask for calls; deny, redact or cut for results.
+             * @enum {string}
+             */
+            verdict: "allow" | "deny" | "ask" | "redact" | "cut";
+            /** @description Condition in CEL. If it is empty, the rule matches every call of its target. */
+            when?: string;
+        };
+        PolicyRuleCount: {
+            /**
+             * Format: int64
+             * @description Calls for which the condition failed.
+             */
+            errors?: number;
+            /**
+             * Format: int64
+             * @description Calls that the rule would have matched.
+             */
+            matched: number;
+            mode: string;
+            rule: string;
+        };
+        PolicySimulation: {
+            /**
+             * Format: int64
+             * @description Recorded calls in that time that the caller may read.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Calls that would have ended otherwise.
+             */
+            changed: number;
+            /**
+             * Format: int64
+             * @description Calls for which the rules could be evaluated.
+             */
+            decided: number;
+            /** @description Calls that would have ended otherwise, by rule, tool and agent, most calls first. */
+            differences: components["schemas"]["PolicyDifference"][];
+            /** @description Whether older calls were not read, because there are too many. */
+            partial?: boolean;
+            /** @description What is wrong with the rules. A rule that does not check fails closed, here as in operation. */
+            problems?: components["schemas"]["PolicyProblem"][];
+            /** @description How often each rule would have matched, in the order of evaluation. */
+            rules: components["schemas"]["PolicyRuleCount"][];
+            /**
+             * Format: double
+             * @description Share of all calls in that time that the history has, from 0 to 1. Absent if total is.
+             */
+            share?: number;
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: int64
+             * @description All calls in that time, as the numbers over time have them. The history may keep only some of them. Absent if the caller does not see all calls.
+             */
+            total?: number;
+            /** @description Calls for which the rules could not be evaluated, by reason. */
+            undecidable: components["schemas"]["PolicyUndecidable"];
+            /** Format: date-time */
+            until: string;
+        };
+        PolicyTarget: {
+            /** @description Names of agents; * is every agent. Users and services are not meant then. */
+            agents?: string[];
+            /** @description server/item, with the item's name at the server or the URI of a resource: github/*, *\/delete_*, files/file:///tmp/*. */
+            items?: string[];
+            /** @description Tenants; only operators set it. Such a rule is evaluated before the tenants' own rules. */
+            tenants?: string[];
+            /** @description Names of users, whether they call themselves or an agent or program calls for them. */
+            users?: string[];
+        };
+        PolicyTestResponseBody: {
+            /**
+             * Format: int64
+             * @description Number of cases that did not end as expected.
+             */
+            failed: number;
+            /** @description What came of each case, in order. */
+            results: components["schemas"]["PolicyCaseResult"][];
+        };
+        PolicyTrace: {
+            decided?: boolean;
+            error?: string;
+            mode: string;
+            /** @description Whether the rule is an operator's. Its parts are shown to operators only. */
+            operators?: boolean;
+            /** @description The parts of the condition that decided, with their values. */
+            parts?: components["schemas"]["PolicyTracePart"][];
+            phase: string;
+            rule: string;
+            /** @description What the condition comes to: true, false, error, unknown, or skipped if an earlier rule decided. */
+            value: string;
+            verdict: string;
+            version: string;
+        };
+        PolicyTracePart: {
+            expression: string;
+            /** @description What the part read, such as args.path = "/etc/passwd". */
+            inputs?: string[];
+            value: string;
+        };
+        PolicyUndecidable: {
+            /**
+             * Format: int64
+             * @description Calls whose recorded arguments are cut or redacted, or that the caller may not read.
+             */
+            arguments: number;
+            /**
+             * Format: int64
+             * @description Calls that were recorded without what rules can read.
+             */
+            facts: number;
+            /**
+             * Format: int64
+             * @description Calls about which a webhook would have decided. Simulation calls none.
+             */
+            filter: number;
+            /**
+             * Format: int64
+             * @description Calls whose recorded result is cut or redacted, for rules about results.
+             */
+            result: number;
+        };
         Probe: {
             called?: string;
             failed?: string;
@@ -5757,6 +6496,8 @@ export interface components {
             hint?: string;
             /** @description The exceeded limit and when it resets. Only with the code limited. */
             limit?: components["schemas"]["Allowance"];
+            /** @description What is wrong with rules, with line and column in their conditions. */
+            policy?: components["schemas"]["PolicyProblem"][];
             /**
              * Format: int64
              * @description HTTP status code.
@@ -5808,6 +6549,10 @@ export interface components {
             servers: string[];
             /** @description The user's id. */
             user: string;
+        };
+        ReplacePoliciesBody: {
+            /** @description All rules, in order. */
+            rules: components["schemas"]["PolicyRule"][];
         };
         ReplicaState: {
             /**
@@ -5876,6 +6621,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             /** Format: int64 */
             max_rounds: number;
             members: components["schemas"]["Member"][];
@@ -6200,6 +6947,11 @@ export interface components {
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             title?: string;
+            /**
+             * Format: int64
+             * @description Estimated number of tokens that the definitions of these tools use in a model's context.
+             */
+            tokens: number;
             /** @description Names of the tools at the server. */
             tools?: string[];
             /**
@@ -6404,6 +7156,25 @@ export interface components {
             /** @description Sign-in URL to open in a browser. Anyone who has it can sign in. */
             url: string;
         };
+        SimulatePoliciesBody: {
+            /**
+             * Format: int64
+             * @description The most calls to read, the newest first; 100000 by default.
+             */
+            limit?: number;
+            /** @description Rules in place of the stored ones, in order. If absent, the stored rules are evaluated. */
+            rules?: components["schemas"]["PolicyRule"][];
+            /**
+             * Format: date-time
+             * @description Only calls at this time or later; by default those of the last 7 days.
+             */
+            since?: string;
+            /**
+             * Format: date-time
+             * @description Only calls before this time.
+             */
+            until?: string;
+        };
         Source: {
             agent_field?: string;
             /** Format: date-time */
@@ -6537,6 +7308,44 @@ export interface components {
             id: string;
             name: string;
         };
+        TestPoliciesBody: {
+            /** @description Calls with what is expected. */
+            cases: components["schemas"]["PolicyCase"][];
+            /** @description Rules in place of the stored ones. If absent, the stored rules are tested. */
+            rules?: components["schemas"]["PolicyRule"][];
+        };
+        TimelinePoint: {
+            /**
+             * Format: int64
+             * @description Deliveries that failed for good in the step.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were delivered in the step.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were discarded in the step.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Age of the oldest of these, in seconds; 0 if there is none.
+             */
+            oldest_seconds: number;
+            /**
+             * Format: int64
+             * @description Deliveries that had not ended at the end of the step.
+             */
+            open: number;
+            /**
+             * Format: date-time
+             * @description Start of the step.
+             */
+            time: string;
+        };
         Timing: {
             /**
              * Format: int64
@@ -6568,7 +7377,7 @@ export interface components {
             digest: string;
             exposed: string;
             hints: components["schemas"]["EffectiveHints"];
-            input_schema: {
+            input_schema?: {
                 [key: string]: unknown;
             };
             name: string;
@@ -6579,6 +7388,8 @@ export interface components {
             server: string;
             tags?: string[];
             title?: string;
+            /** Format: int64 */
+            tokens: number;
             version?: string;
             versions?: string[];
             visibility?: string[];
@@ -7073,7 +7884,7 @@ export interface components {
             /** @description ID of the browser login. */
             login?: string;
             name?: string;
-            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "policy:write" | "admin")[];
             subject: string;
             tenant: string;
             /** @description ID of the user that the caller is or acts for. */
@@ -7432,6 +8243,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
             };
             header?: never;
             path: {
@@ -7506,6 +8319,10 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "server" | "-server";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description Only Apps whose page comes from their server, or only those whose page Junctor generated. */
+                origin?: "server" | "generated";
+                /** @description Only Apps whose tool may be called by models, or by other Apps. */
+                visibility?: "model" | "app";
             };
             header?: never;
             path?: never;
@@ -7987,6 +8804,38 @@ export interface operations {
             };
         };
     };
+    "explain-call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call's ID, a unique prefix of at least 6 characters, or last for the newest call. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyExplanation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-chains": {
         parameters: {
             query?: {
@@ -8177,6 +9026,14 @@ export interface operations {
     "list-changes": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-at" | "at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only changes by this actor: its ID or name, or the ID of the user. */
                 actor?: string;
                 /** @description Only changes of objects of this kind, such as server. */
@@ -8191,12 +9048,6 @@ export interface operations {
                 since?: string;
                 /** @description Only changes before this time. */
                 until?: string;
-                /** @description Only changes with this text in their object, action, actor or values. */
-                text?: string;
-                /** @description Maximum number of items. */
-                limit?: number;
-                /** @description The value of next from the previous page. */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9349,6 +10200,86 @@ export interface operations {
             };
         };
     };
+    "get-delivery-metrics": {
+        parameters: {
+            query?: {
+                /** @description Start of the period. By default one hour before to. */
+                from?: string;
+                /** @description End of the period. By default now. */
+                to?: string;
+                /** @description Length of a point, such as 1m, 5m, 1h or 24h. By default chosen from the period. */
+                step?: string;
+                /** @description Only deliveries of this trigger, by name. */
+                trigger?: string;
+                /** @description Only deliveries that concern this agent. */
+                agent?: string;
+                /** @description Only deliveries to this tool. */
+                tool?: string;
+                /** @description Only deliveries to this endpoint, as named by the field endpoint of a delivery. */
+                endpoint?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryTimeline"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-server-outages": {
+        parameters: {
+            query?: {
+                /** @description Start of the period. By default one hour before to. */
+                from?: string;
+                /** @description End of the period. By default now. */
+                to?: string;
+                /** @description Only outages of this server. */
+                server?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutageList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-models": {
         parameters: {
             query?: {
@@ -9729,6 +10660,339 @@ export interface operations {
             };
         };
     };
+    "list-policies": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "position" | "-position" | "name" | "-name" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PagePolicyEntry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "replace-policies": {
+        parameters: {
+            query?: {
+                /** @description Whether warnings refuse the rules. */
+                strict?: boolean;
+            };
+            header?: {
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplacePoliciesBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PagePolicyEntry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "check-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckPoliciesBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyProblemsBody"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "simulate-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SimulatePoliciesBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicySimulation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "test-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestPoliciesBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyTestResponseBody"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the rule. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyEntry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-policy": {
+        parameters: {
+            query?: {
+                /** @description Name of the rule before which the rule is put. */
+                before?: string;
+                /** @description Name of the rule after which the rule is put. */
+                after?: string;
+                /** @description Whether the rule becomes the first one. */
+                first?: boolean;
+                /** @description Whether the rule becomes the last one. */
+                last?: boolean;
+                /** @description Whether warnings refuse the rule, such as a target that matches nothing. */
+                strict?: boolean;
+            };
+            header?: {
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Name of the rule. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyEntry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-policy": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Name of the rule. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-policy-templates": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PagePolicyRule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-roles": {
         parameters: {
             query?: {
@@ -9837,7 +11101,7 @@ export interface operations {
                 /** @description The value of next from the previous page, with the same sort. */
                 cursor?: string;
                 /** @description Field to sort by. A leading hyphen sorts in descending order. */
-                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_message_at" | "-last_message_at";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
             };
@@ -12161,6 +13425,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
                 /** @description Only the tools of this server. */
                 server?: string;
                 /** @description Only tools for this role and tools for all roles. */
@@ -12636,6 +13902,14 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-calls" | "calls" | "errors" | "-errors" | "refused" | "-refused" | "p95_ns" | "-p95_ns" | "bytes_out" | "-bytes_out" | "name" | "-name" | "day" | "-day";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */

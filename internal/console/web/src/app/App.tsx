@@ -36,6 +36,7 @@ const Deliveries = lazy(() => import('../screens/Deliveries'));
 const DeliveryPage = lazy(() => import('../screens/DeliveryPage'));
 const DeadLetters = lazy(() => import('../screens/DeadLetters'));
 const Endpoints = lazy(() => import('../screens/Endpoints'));
+const EndpointPage = lazy(() => import('../screens/EndpointPage'));
 const Chains = lazy(() => import('../screens/Chains'));
 const ChainAgents = lazy(() => import('../screens/ChainAgents'));
 const ChainAgentPage = lazy(() => import('../screens/ChainAgentPage'));
@@ -95,6 +96,7 @@ export function App() {
             <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>
             <Route path="/dead" component={DeadLetters} />
             <Route path="/endpoints" component={Endpoints} />
+            <Route path="/endpoints/one" component={EndpointPage} />
             <Route path="/chains" component={Chains} />
             <Route path="/chain-agents" component={ChainAgents} />
             <Route path="/chain-agents/one" component={ChainAgentPage} />

@@ -21,7 +21,7 @@ interface Entry {
 const most = 40;
 const found = 20; // of each kind
 
-export function Palette({ me, opened, close }: { me: Me; opened: boolean; close: () => void }) {
+export default function Palette({ me, opened, close }: { me: Me; opened: boolean; close: () => void }) {
   return (
     <Modal
       opened={opened}

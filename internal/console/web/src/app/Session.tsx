@@ -1,7 +1,8 @@
-import { Button, Modal } from '@mantine/core';
-import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { type Me, onEnded } from '../api/client';
 import { client } from '../api/data';
+
+const SessionDialog = lazy(() => import('./SessionDialog'));
 
 // here is where a person is, to come back to after signing in.
 const here = () => window.location.pathname + window.location.search;
@@ -44,26 +45,11 @@ export function Session({ first = false, children }: { first?: boolean; children
   return (
     <>
       {children}
-      <Modal
-        opened={ended}
-        onClose={() => {}}
-        withCloseButton={false}
-        title="Your session has ended"
-        closeOnEscape={false}
-        closeOnClickOutside={false}
-      >
-        <div className="stack">
-          <p className="soft">This page keeps what you typed. Sign in on a new tab, and this tab continues.</p>
-          <div className="acts">
-            <Button component="a" href={signIn('/')} target="_blank" rel="noopener">
-              Sign in
-            </Button>
-            <Button variant="default" onClick={look}>
-              I have signed in
-            </Button>
-          </div>
-        </div>
-      </Modal>
+      {ended && (
+        <Suspense>
+          <SessionDialog signIn={signIn('/')} look={look} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -1,22 +1,28 @@
-import { ActionIcon, Drawer, Menu, useMantineColorScheme } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { BookOpen, Check, Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react';
-import { type ReactNode, useEffect, useLayoutEffect, useMemo } from 'react';
+import { BookOpen, Menu as MenuIcon, Search } from 'lucide-react';
+import { lazy, type ReactNode, Suspense, useEffect, useLayoutEffect, useMemo } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
-import { useAttention } from '../api/attention';
 import type { Me } from '../api/client';
-import { useVersion } from '../api/data';
 import { useChanges } from '../api/feed';
-import { useTotal } from '../api/lists';
 import { setAdmin } from '../api/live';
 import { useNotifier } from '../parts/notifications';
 import { setTitle } from '../parts/title';
+import { useLeaving } from '../parts/unsaved';
+import { Account } from './Account';
 import { Allowed } from './Allowed';
-import { docsOf, grouped, placeOf, places } from './navigation';
-import { Palette } from './Palette';
+import { docsOf, placeOf, places } from './navigation';
 import { can } from './permissions';
-import { ShortcutsDialog, useShortcuts } from './ShortcutsDialog';
+import { ScreenMenu } from './ScreenMenu';
 import { findKeys, shortcutsFor } from './shortcuts';
+import { Toasts } from './Toasts';
+import { useShortcuts } from './useShortcuts';
+
+// What is not needed at first is loaded when it is opened.
+const MenuDrawer = lazy(() => import('./MenuDrawer'));
+const Palette = lazy(() => import('./Palette'));
+const ShortcutsDialog = lazy(() => import('./ShortcutsDialog'));
+const LeaveDialog = lazy(() => import('./LeaveDialog'));
 
 export function Mark() {
   return (
@@ -40,6 +46,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   useEffect(() => setAdmin(can(me, 'admin')), [me]);
   useHotkeys([['mod+K', openPalette]], []);
   useShortcuts(shortcuts, openHelp);
+  const leaving = useLeaving();
   const account = (
     <div className="account">
       <Account
@@ -75,7 +82,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             <DocsLink />
           </div>
         </div>
-        <Navigation me={me} />
+        <ScreenMenu me={me} />
         {account}
       </aside>
       <section className="bar" aria-label="Menu and search">
@@ -90,21 +97,18 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           <Search size={18} />
         </ActionIcon>
       </section>
-      {menu && (
-        <Drawer opened onClose={closeMenu} size="17rem" title="Junctor" classNames={{ body: 'drawer-body', content: 'drawer-content' }}>
-          <div className="drawer-menu">
-            <Navigation me={me} />
-            {account}
-          </div>
-        </Drawer>
-      )}
       <main id="main">
         <div className="screen">
           <Allowed me={me}>{children}</Allowed>
         </div>
       </main>
-      {palette && <Palette me={me} opened close={closePalette} />}
-      {help && <ShortcutsDialog table={shortcuts} close={closeHelp} />}
+      <Suspense>
+        {menu && <MenuDrawer me={me} account={account} close={closeMenu} />}
+        {palette && <Palette me={me} opened close={closePalette} />}
+        {help && <ShortcutsDialog table={shortcuts} close={closeHelp} />}
+        {leaving && <LeaveDialog />}
+      </Suspense>
+      <Toasts />
     </div>
   );
 }
@@ -123,92 +127,5 @@ function DocsLink() {
     >
       <BookOpen size={14} aria-hidden /> Docs
     </a>
-  );
-}
-
-// Navigation is the menu: places of a group stand together under its name.
-function Navigation({ me }: { me: Me }) {
-  const [location] = useLocation();
-  const audits = can(me, 'audit:read');
-  const servers = useTotal('/servers', {}, can(me, 'tools:read'));
-  const tools = useTotal('/tools');
-  const attention = useAttention();
-  const chains = useTotal('/chains', {}, audits, 60_000);
-  const counts: Record<string, number | undefined> = { '/servers': servers.data, '/tools': tools.data };
-  const shown = placeOf(location);
-  const here = shown?.within ?? shown?.path;
-  const list = places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)) && (!p.chains || (chains.data ?? 0) > 0));
-  return (
-    <nav className="menu" aria-label="Screens">
-      {grouped(list).map(([group, list]) => (
-        <div key={`${group} ${list[0]?.path}`} className="menu-group">
-          {group && <span className="group-name">{group}</span>}
-          {list.map((p) => (
-            <Link key={p.path} href={p.path} className="menu-item" aria-current={here === p.path ? 'page' : undefined}>
-              <p.icon size={15} strokeWidth={1.75} aria-hidden />
-              <span className="cut">{p.name}</span>
-              {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
-              {p.path === '/attention' && attention.total > 0 && <span className={`badge ${attention.tone}`}>{attention.total}</span>}
-            </Link>
-          ))}
-        </div>
-      ))}
-    </nav>
-  );
-}
-
-function Account({ me, openHelp }: { me: Me; openHelp: () => void }) {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const version = useVersion();
-  const name = me.name || me.subject;
-  const role = me.person?.role ?? (me.scopes.includes('admin') ? 'admin' : me.issuer);
-  const schemes = [
-    { value: 'light', name: 'Light', icon: Sun },
-    { value: 'dark', name: 'Dark', icon: Moon },
-    { value: 'auto', name: 'System', icon: Monitor },
-  ] as const;
-  return (
-    <Menu position="top-start" width="13rem">
-      <Menu.Target>
-        <button type="button" className="whoami">
-          <span className="face" aria-hidden>
-            {name.slice(0, 1).toUpperCase()}
-          </span>
-          <span className="grow">
-            <span className="cut" style={{ display: 'block', fontWeight: 550 }}>
-              {name}
-            </span>
-            <span className="tiny soft cut" style={{ display: 'block' }}>
-              {role}
-              {me.tenant !== 'default' && ` in ${me.tenant}`}
-            </span>
-          </span>
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>Theme</Menu.Label>
-        {schemes.map((s) => (
-          <Menu.Item
-            key={s.value}
-            leftSection={<s.icon size={14} />}
-            rightSection={colorScheme === s.value ? <Check size={14} /> : null}
-            onClick={() => setColorScheme(s.value)}
-          >
-            {s.name}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item leftSection={<Keyboard size={14} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
-          Keyboard shortcuts
-        </Menu.Item>
-        <form method="post" action="/logout">
-          {/* The menu stays: a form that is gone is not sent. */}
-          <Menu.Item component="button" type="submit" closeMenuOnClick={false} leftSection={<LogOut size={14} />}>
-            Sign out
-          </Menu.Item>
-        </form>
-        {version.data && <Menu.Label>Junctor {version.data.version}</Menu.Label>}
-      </Menu.Dropdown>
-    </Menu>
   );
 }

@@ -26,6 +26,7 @@ import {
   Wrench,
   Zap,
 } from 'lucide-react';
+import type { AttentionItem } from '../api/attention';
 import type { Scope } from './permissions';
 
 export interface Place {
@@ -281,6 +282,24 @@ export const places: Place[] = [
   },
   { path: '/settings', name: 'Settings', icon: Settings, about: 'Users, keys, limits, secrets', docs: 'guides/console', key: 'x' },
 ];
+
+// attentionAt is the place in whose part of the console an item that needs attention is solved,
+// by the kind of the item.
+export const attentionAt: Readonly<Record<AttentionItem['kind'], string>> = {
+  approval: '/chat',
+  certificate: '/settings',
+  check: '/attention',
+  delivery: '/deliveries',
+  disk: '/settings',
+  endpoint: '/endpoints',
+  journal: '/audit',
+  key: '/settings',
+  redis: '/settings',
+  replica: '/settings',
+  server: '/servers',
+  settings: '/settings',
+  tools: '/tools',
+};
 
 // isAt reports whether an address belongs to a place.
 export const isAt = (location: string, path: string): boolean =>

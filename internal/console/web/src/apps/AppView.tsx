@@ -1,3 +1,4 @@
+import './apps.css';
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import { AppWindow, LogOut, Maximize2, Minimize2, PictureInPicture2, RotateCcw, ShieldAlert, Unplug } from 'lucide-react';
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react';

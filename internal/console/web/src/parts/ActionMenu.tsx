@@ -3,8 +3,8 @@ import { Ellipsis } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 // ActionMenu is the button at the end of a row that opens what can be done with it.
-export const ActionMenu = ({ label, children }: { label: string; children: ReactNode }) => (
-  <Menu position="bottom-end">
+export const ActionMenu = ({ label, opened = false, children }: { label: string; opened?: boolean; children: ReactNode }) => (
+  <Menu position="bottom-end" defaultOpened={opened}>
     <Menu.Target>
       <ActionIcon aria-label={label}>
         <Ellipsis size={16} />

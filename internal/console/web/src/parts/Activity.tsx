@@ -157,16 +157,19 @@ export function CallFigures({ m, failed }: { m: Metrics | undefined; failed: boo
   );
 }
 
-// Activity is the content of the tab of an object. filter is that of its list of calls.
+// Activity is the content of the tab of an object. filter is that of its list of calls. more is
+// shown in any case, children only if there are calls.
 export function Activity({
   of,
   filter,
   tokens = true,
+  more,
   children,
 }: {
   of: Selection;
   filter: Readonly<Record<string, string>>;
   tokens?: boolean;
+  more?: (choice: RangeChoice) => ReactNode;
   children?: (choice: RangeChoice) => ReactNode;
 }) {
   const choice = useRange();
@@ -190,6 +193,7 @@ export function Activity({
       </div>
       <CallCharts metrics={metrics} choice={choice} filter={filter} tokens={tokens} />
       {(m?.series[0]?.total.calls ?? 0) > 0 && children?.(choice)}
+      {more?.(choice)}
     </div>
   );
 }

@@ -1,11 +1,10 @@
-import { Menu } from '@mantine/core';
 import { FileDown, ImageDown, Table } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useCallback, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ActionMenu } from './ActionMenu';
 import { type ChartData, isEmpty, toCSV } from './chartData';
 import { Panel, Scroll } from './elements';
 import { absolute, count } from './format';
+import { LazyMenu } from './LazyMenu';
 import { save } from './save';
 import { ErrorCard } from './states';
 
@@ -13,6 +12,9 @@ const Plot = lazy(() => import('./Plot'));
 
 export interface ChartProps {
   title: string;
+  note?: ReactNode; // below the title
+  // What the legend has of the whole range: sums, or the largest values.
+  legend?: 'sum' | 'most';
   // The chart's numbers; undefined while they are loading.
   data: ChartData | undefined;
   error?: unknown;
@@ -30,7 +32,21 @@ export interface ChartProps {
 
 // Chart shows numbers over time: drawn, or as a table, which also can be read without seeing
 // the drawing and used without a pointer.
-export function Chart({ title, data, error, retry, kind, height = 180, format = count, axis = format, empty, zoom, href }: ChartProps) {
+export function Chart({
+  title,
+  note,
+  legend = 'sum',
+  data,
+  error,
+  retry,
+  kind,
+  height = 180,
+  format = count,
+  axis = format,
+  empty,
+  zoom,
+  href,
+}: ChartProps) {
   const [, navigate] = useLocation();
   const [table, setTable] = useState(false);
   const [at, setAt] = useState<number | null>(null);
@@ -51,22 +67,24 @@ export function Chart({ title, data, error, retry, kind, height = 180, format = 
       acts={
         data &&
         !none && (
-          <ActionMenu label={`${title}: more`}>
-            <Menu.Item leftSection={<Table size={14} />} onClick={() => setTable(!table)}>
-              {table ? 'Show as chart' : 'Show as table'}
-            </Menu.Item>
-            <Menu.Item leftSection={<FileDown size={14} />} onClick={() => save(`${file}.csv`, toCSV(data), 'text/csv')}>
-              Download CSV
-            </Menu.Item>
-            {!table && (
-              <Menu.Item
-                leftSection={<ImageDown size={14} />}
-                onClick={() => canvas.current && figure.current && savePicture(`${file}.png`, title, data, canvas.current, figure.current)}
-              >
-                Download PNG
-              </Menu.Item>
-            )}
-          </ActionMenu>
+          <LazyMenu
+            label={`${title}: more`}
+            items={[
+              { name: table ? 'Show as chart' : 'Show as table', icon: <Table size={14} />, run: () => setTable(!table) },
+              { name: 'Download CSV', icon: <FileDown size={14} />, run: () => save(`${file}.csv`, toCSV(data), 'text/csv') },
+              ...(table
+                ? []
+                : [
+                    {
+                      name: 'Download PNG',
+                      icon: <ImageDown size={14} />,
+                      run: () => {
+                        if (canvas.current && figure.current) savePicture(`${file}.png`, title, data, canvas.current, figure.current);
+                      },
+                    },
+                  ]),
+            ]}
+          />
         )
       }
     >
@@ -82,7 +100,8 @@ export function Chart({ title, data, error, retry, kind, height = 180, format = 
         empty
       ) : (
         <figure className="chart" ref={figure} aria-label={title}>
-          <Legend data={data} at={at} format={format} />
+          <Legend data={data} at={at} format={format} most={legend === 'most'} />
+          {note && <p className="tiny soft note">{note}</p>}
           {table ? (
             <Values title={title} data={data} format={format} href={href} />
           ) : (
@@ -106,7 +125,7 @@ function describe(title: string, d: ChartData, format: (n: number) => string): s
 }
 
 // Legend names the lines, with the values of the step under the pointer, or of all.
-function Legend({ data, at, format }: { data: ChartData; at: number | null; format: (n: number) => string }) {
+function Legend({ data, at, format, most }: { data: ChartData; at: number | null; format: (n: number) => string; most: boolean }) {
   const from = at === null ? undefined : data.times[at];
   return (
     <figcaption className="legend">
@@ -114,6 +133,7 @@ function Legend({ data, at, format }: { data: ChartData; at: number | null; form
         <span key={l.label} className="row plain">
           <i style={{ background: `var(--chart-${l.tone})` }} />
           <span className="soft">{l.label}</span>
+          {most && from === undefined && <span className="soft">at most</span>}
           <b className="num">{written(from === undefined ? l.total : l.values[at as number], format)}</b>
         </span>
       ))}

@@ -3,6 +3,8 @@ import { History as HistoryIcon } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { type AdminChange, useAdminChanges } from '../api/changes';
+import { useMe } from '../api/data';
+import { can } from '../app/permissions';
 import { actionName, changeEntryNames, nameOf, pageOf, valueChanges, written } from './changes';
 import { Ago, Copy, Panel, Tag } from './elements';
 import { NextPage } from './NextPage';
@@ -42,6 +44,21 @@ export function HistoryDialog({ object, id, name, close }: { object: string; id:
     <Modal opened onClose={close} title={`History of ${name}`} size="xl" padding={0} styles={{ header: { padding: '1rem' } }}>
       <History object={object} id={id} bare />
     </Modal>
+  );
+}
+
+// HistoryButton opens the history of an object that is a row of a list. Only admins have it.
+export function HistoryButton({ object, id, name, size = 'compact-xs' }: { object: string; id: string; name: string; size?: string }) {
+  const me = useMe().data;
+  const [open, setOpen] = useState(false);
+  if (!can(me, 'admin')) return null;
+  return (
+    <>
+      <Button size={size} variant="subtle" color="gray" aria-label={`History of ${name}`} onClick={() => setOpen(true)}>
+        History
+      </Button>
+      {open && <HistoryDialog object={object} id={id} name={name} close={() => setOpen(false)} />}
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 
-// Virtual draws of a long list only what is near the window. All rows are of
-// one height.
+// Virtual draws of a long list only what is near the window, also in a box that scrolls
+// by itself. All rows are of one height.
 export function Virtual({ count, height, row, label }: { count: number; height: number; row: (i: number) => ReactNode; label: string }) {
   const box = useRef<HTMLUListElement>(null);
   const [range, setRange] = useState<[number, number]>([0, 40]);
@@ -19,11 +19,12 @@ export function Virtual({ count, height, row, label }: { count: number; height: 
       frame ||= requestAnimationFrame(look);
     };
     look();
-    window.addEventListener('scroll', later, { passive: true });
+    // Boxes do not pass the event on: it is caught on its way to them.
+    window.addEventListener('scroll', later, { passive: true, capture: true });
     window.addEventListener('resize', later);
     return () => {
       cancelAnimationFrame(frame);
-      window.removeEventListener('scroll', later);
+      window.removeEventListener('scroll', later, { capture: true });
       window.removeEventListener('resize', later);
     };
   }, [height]);

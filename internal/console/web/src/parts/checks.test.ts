@@ -58,7 +58,7 @@ test('the same call from elsewhere', () => {
   const tool = snippetsOf({ origin: 'http://x', kind: 'tool', server: '', name: 'a__b', args: { t: "it's" } });
   assert.deepEqual(
     tool.map((s) => s.key),
-    ['curl', 'cli', 'go', 'ts'],
+    ['curl', 'cli', 'go', 'ts', 'python'],
   );
   assert.match(tool[0]?.text ?? '', /it'\\''s/);
   const prompt = snippetsOf({ origin: 'http://x', kind: 'prompt', server: 'demo', name: 'greet', args: { name: 'Ada' } });

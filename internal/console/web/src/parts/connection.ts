@@ -12,9 +12,9 @@ export const authNames: Record<AuthType, string> = {
   none: 'None',
   bearer: 'Bearer token',
   'api-key': 'API key in a header',
-  basic: 'User name and password',
-  oauth: 'User login (OAuth)',
-  'oauth-client': 'Client credentials (OAuth)',
+  basic: 'Basic',
+  oauth: 'OAuth (user)',
+  'oauth-client': 'OAuth (client)',
 };
 
 // Draft is an auth while somebody writes it.

@@ -6,13 +6,13 @@ import { count } from './format.ts';
 export const states: Delivery['state'][] = ['waiting', 'ready', 'leased', 'held', 'done', 'dead', 'dropped'];
 
 export const stateNames: Record<string, string> = {
-  waiting: 'waiting',
-  ready: 'due',
+  waiting: 'queued',
+  ready: 'scheduled',
   leased: 'running',
-  held: 'held',
+  held: 'paused',
   done: 'delivered',
-  dead: 'dead',
-  dropped: 'dropped',
+  dead: 'dead letter',
+  dropped: 'discarded',
 };
 
 export interface Standing {
@@ -33,14 +33,15 @@ export function standing(d: Pick<Delivery, 'state' | 'attempts' | 'held'>, endpo
     case 'dead':
       return { tone: 'bad', name, about: 'All attempts failed. It can be replayed.' };
     case 'dropped':
-      return { tone: '', name, about: 'It was dropped by a user.' };
+      return { tone: '', name, about: 'It was discarded by a user.' };
     case 'held':
-      return { tone: 'warn', name, about: d.held ? `Held: ${d.held.replaceAll('_', ' ')}.` : 'Held.' };
+      return { tone: 'warn', name, about: d.held ? `Paused: ${d.held.replaceAll('_', ' ')}.` : 'Paused.' };
     case 'leased':
       return { tone: 'act', name, about: 'An attempt is running.' };
   }
-  if (d.held) return { tone: 'warn', name: 'held', about: `Held: ${d.held.replaceAll('_', ' ')}.` };
-  if (alone(endpoint)) return { tone: 'warn', name: 'paused', about: 'The breaker of its endpoint is open. This uses up no attempt.' };
+  if (d.held) return { tone: 'warn', name: 'paused', about: `Paused: ${d.held.replaceAll('_', ' ')}.` };
+  if (alone(endpoint))
+    return { tone: 'warn', name: 'breaker open', about: 'The breaker of its endpoint is open. This uses up no attempt.' };
   if (d.state === 'waiting') return { tone: '', name, about: 'It waits for an earlier delivery with the same order key.' };
   return d.attempts > 0
     ? { tone: 'warn', name: 'retrying', about: 'An attempt failed. Another follows.' }
@@ -68,6 +69,9 @@ export function targetOf(endpoint: string): { kind: string; name: string } {
   if (kind === 'server' || kind === 'agent' || kind === 'resolve') return { kind, name: rest.join(':') };
   return { kind: 'address', name: endpoint };
 }
+
+// endpointPage is the address of the page of an endpoint. Its name may be a URL.
+export const endpointPage = (name: string): string => `/endpoints/one?${new URLSearchParams({ endpoint: name })}`;
 
 export const breakers: Record<string, Standing> = {
   closed: { tone: 'good', name: 'healthy', about: 'Deliveries are sent as they come.' },

@@ -1,7 +1,8 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { Check, Copy as CopyIcon } from 'lucide-react';
 import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
+import { statusName } from './calls';
 import { absolute, ago } from './format';
 import { setTitle } from './title';
 
@@ -18,11 +19,9 @@ export function Copy({ value, label = 'Copy' }: { value: string; label?: string 
     void navigator.clipboard.writeText(value).then(() => setDone(true));
   };
   return (
-    <Tooltip label={done ? 'Copied' : label}>
-      <ActionIcon size="sm" aria-label={label} onClick={copy}>
-        {done ? <Check size={14} color="var(--good)" /> : <CopyIcon size={14} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon size="sm" aria-label={label} title={done ? 'Copied' : label} onClick={copy}>
+      {done ? <Check size={14} color="var(--good)" /> : <CopyIcon size={14} />}
+    </ActionIcon>
   );
 }
 
@@ -89,7 +88,7 @@ const tones: Record<string, Tone> = {
   invalid: 'warn',
 };
 
-export const Status = ({ status }: { status: string }) => <Tag tone={tones[status] ?? ''}>{status}</Tag>;
+export const Status = ({ status }: { status: string }) => <Tag tone={tones[status] ?? ''}>{statusName(status)}</Tag>;
 
 export function Head({
   title,

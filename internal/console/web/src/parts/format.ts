@@ -45,6 +45,16 @@ export function span(ns: number | undefined): string {
   return `${(ms / 60_000).toFixed(1)} min`;
 }
 
+// age is a number of seconds in one or two units.
+export function age(seconds: number): string {
+  const s = Math.floor(seconds);
+  if (s < 60) return `${s} s`;
+  const [d, h, min] = [Math.floor(s / 86_400), Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60];
+  if (d > 0) return h > 0 ? `${d} d ${h} h` : `${d} d`;
+  if (h > 0) return min > 0 ? `${h} h ${min} min` : `${h} h`;
+  return `${min} min`;
+}
+
 export function bytes(n: number | undefined): string {
   if (n === undefined) return '';
   if (n < 1024) return `${n} B`;
@@ -55,32 +65,7 @@ export function bytes(n: number | undefined): string {
 export const count = (n: number): string => numbers.format(n);
 
 // counted is so many of something.
-export const counted = (n: number, noun: string): string => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
-
-interface Definition {
-  exposed?: string;
-  name: string;
-  description?: string;
-  input_schema?: unknown;
-  output_schema?: unknown;
-}
-
-const costs = new WeakMap<Definition, number>();
-
-// tokens is about what a tool's definition costs a model that is told of it.
-export function tokens(tool: Definition): number {
-  const before = costs.get(tool);
-  if (before !== undefined) return before;
-  const text = JSON.stringify({
-    name: tool.exposed ?? tool.name,
-    description: tool.description,
-    inputSchema: tool.input_schema,
-    outputSchema: tool.output_schema,
-  });
-  const cost = Math.ceil(text.length / 4);
-  costs.set(tool, cost);
-  return cost;
-}
+export const counted = (n: number, noun: string, plural = `${noun}s`): string => `${count(n)} ${n === 1 ? noun : plural}`;
 
 export function short(n: number): string {
   if (n < 1000) return String(n);

@@ -1,7 +1,9 @@
 import { Button } from '@mantine/core';
 import { CircleSlash, Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { Failure } from '../api/client';
+import { consoleActions } from './consoleActions';
 import { Copy } from './elements';
 
 // What is shown in place of content: while it comes, when there is none, and
@@ -63,6 +65,7 @@ export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () 
   const problem = failure?.problem ?? { code: 'internal', detail: error instanceof Error ? error.message : String(error) };
   const report = JSON.stringify({ request: failure?.request, request_id: failure?.id, ...problem }, null, 2);
   const remedy = problem.hint || remedies[problem.code];
+  const actions = consoleActions(`${problem.detail}\n${problem.hint ?? ''}`);
   return (
     <section className="fault" role="alert">
       <div className="row">
@@ -88,10 +91,21 @@ export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () 
         </ul>
       )}
       <dl>
-        {remedy && (
+        {(remedy || actions.length > 0) && (
           <>
             <dt>What to do</dt>
-            <dd>{remedy}</dd>
+            <dd>
+              {actions.length > 0 && (
+                <span className="row actions">
+                  {actions.map((a) => (
+                    <Link key={a.to} href={a.to} className="link">
+                      {a.name}
+                    </Link>
+                  ))}
+                </span>
+              )}
+              {remedy}
+            </dd>
           </>
         )}
         {problem.step && (

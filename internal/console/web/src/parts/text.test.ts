@@ -5,7 +5,6 @@ import { parseEnv, splitCommand, suggestID } from './command.ts';
 import { ago, bytes, span } from './format.ts';
 import { parseMcpJson } from './mcpjson.ts';
 import { matches } from './search.ts';
-import { buckets, percentile } from './stats.ts';
 
 test('a command line is cut into words as it is written', () => {
   assert.deepEqual(splitCommand(`npx -y "a b" 'c"d' e\\ f ""`).words, ['npx', '-y', 'a b', 'c"d', 'e f', '']);
@@ -51,15 +50,4 @@ test('values for people', () => {
   assert.equal(bytes(2048), '2.0 KiB');
   assert.ok(matches('echo demo', 'demo__echo'));
   assert.ok(!matches('echo x', 'demo__echo'));
-});
-
-test('calls are counted by time', () => {
-  const now = Date.parse('2026-01-01T00:00:10Z');
-  const at = (s: number, status: 'success' | 'error') =>
-    ({ start: new Date(now - s * 1000).toISOString(), status }) as Parameters<typeof buckets>[0][number];
-  const b = buckets([at(0, 'success'), at(1, 'error'), at(60, 'success')], now, 1000, 5);
-  assert.equal(b.length, 5);
-  assert.deepEqual([b[4]?.ok, b[3]?.failed], [1, 1]);
-  assert.equal(percentile([1, 2, 3, 4], 0.5), 2);
-  assert.equal(percentile([], 0.5), undefined);
 });

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { Failure, send } from '../api/client';
 import { ConflictDialog } from './ConflictDialog';
 import { canRebase, editedFields, fieldChanges, isLater, type Versioned } from './edits';
+import { useUnsaved } from './unsaved';
 
 // A form that changes a stored thing. What is typed stands over what is stored, so that
 // reading it again discards nothing, and a change names the version that it was made
@@ -28,14 +29,17 @@ export function useEdits<N extends Versioned, F extends object>(now: N, fieldsOf
   if (rebased) setBase(now);
   const from = rebased ? now : base;
   const stored = fieldsOf(from);
+  const edited = editedFields(stored, edits);
+  const saved = useUnsaved(edited.length > 0);
   return {
     base: from,
     stored,
     fields: { ...stored, ...edits },
     edits,
-    edited: editedFields(stored, edits),
+    edited,
     edit: (part) => setEdits((e) => ({ ...e, ...part })),
     reset: (to) => {
+      saved();
       setEdits({});
       if (to) setBase(to);
     },

@@ -1,5 +1,5 @@
 import { Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { TerminalSquare } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -7,10 +7,12 @@ import { Failure, type Schemas, type Server, send } from '../api/client';
 import { addLine, guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
 import { lacks } from '../parts/connection';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
 import { ErrorCard, Loading } from '../parts/states';
 import { useKept } from '../parts/store';
 import { useParam } from '../parts/url';
+import { useFields } from '../parts/useFields';
 import { AuthFields } from './server/AuthFields';
 import { CommandsOff, useRunsCommands } from './server/CommandsOff';
 import { ConnectionSteps, ToolPreview, useConnectionTest } from './server/ConnectionTest';
@@ -70,6 +72,13 @@ type Body = Schemas['NewServerBody'];
 const noURL = { mode: 'bring-your-own', transport: 'http' } as Server;
 const noCommand = { mode: 'bring-your-own', transport: 'stdio' } as Server;
 
+// Typed is what somebody typed, beside the URL or the command.
+interface Typed {
+  edits: Partial<ServerFields>;
+  id: string;
+  agreed: boolean; // to the command
+}
+
 interface OneProps {
   command: boolean;
   text: string;
@@ -80,11 +89,8 @@ interface OneProps {
 function One({ command, text, write, paste }: OneProps) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
-  const [edits, setEdits] = useState<Partial<ServerFields>>({});
-  const [id, setID] = useState('');
-  const [agreed, setAgreed] = useState(false);
-  const [adding, setAdding] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { fields: f, edit } = useFields<Typed>({ edits: {}, id: '', agreed: false });
+  const { edits, id, agreed } = f;
   const { test, go, forget } = useConnectionTest();
 
   const off = !useRunsCommands() && command;
@@ -99,17 +105,27 @@ function One({ command, text, write, paste }: OneProps) {
   const name = id || (command ? suggestID(words) : text ? suggestID([text]) : '');
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
   const given = wrong.length === 0 && (command ? words.length > 0 : /^https?:\/\/[^/]/.test(text) && !lacks(auth));
-  const ready = !off && given && named && (!command || agreed) && !test.busy && !adding;
+  const body = (): Body => ({ id: name, ...(command ? { transport: 'stdio' } : {}), ...patchOf(fields, nothing) });
+  const add = useMutation({
+    mutationFn: () => send('POST', '/servers', body()),
+    onSuccess: async () => {
+      write('');
+      await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+      navigate(`/servers/${name}${auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
+    },
+  });
+  const ready = !off && given && named && (!command || agreed) && !test.busy && !add.isPending;
   const probe = test.probe;
   // People log in once it is there, so that it may be added before.
   const later = auth.type === 'oauth' && probe?.failed === 'authentication';
   const reached = !!probe && (!probe.failed || later);
 
-  const body = (): Body => ({ id: name, ...(command ? { transport: 'stdio' } : {}), ...patchOf(fields, nothing) });
+  const faults = faultsOf(add.error, ['id', kind], 'id');
+
   // What was changed since has to be looked at again.
   const changed = () => {
     forget();
-    setError(null);
+    add.reset();
   };
   const common = {
     kind,
@@ -118,8 +134,7 @@ function One({ command, text, write, paste }: OneProps) {
     wrong,
     placeholders: { env: 'API_TOKEN=…', title: name },
     change: (part: Partial<ServerFields>) => {
-      setEdits((e) => ({ ...e, ...part }));
-      if ('env' in part || 'cwd' in part) setAgreed(false);
+      edit({ edits: { ...edits, ...part }, ...('env' in part || 'cwd' in part ? { agreed: false } : {}) });
       if (!('title' in part)) changed();
     },
   };
@@ -127,19 +142,6 @@ function One({ command, text, write, paste }: OneProps) {
   const advanced = (['connection', 'use', 'advanced'] as const)
     .flatMap((group) => fieldsIn(group, kind))
     .filter((n) => ![...basic, kind, 'auth', 'credentials', 'private'].includes(n));
-  const add = async () => {
-    setAdding(true);
-    setError(null);
-    try {
-      await send('POST', '/servers', body());
-      write('');
-      await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
-      navigate(`/servers/${name}${auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
-    } catch (err) {
-      setError(err);
-      setAdding(false);
-    }
-  };
   const reach = () => void go('/servers/probe/steps', body());
 
   return (
@@ -155,14 +157,14 @@ function One({ command, text, write, paste }: OneProps) {
             className="stack"
             onSubmit={(e) => {
               e.preventDefault();
-              if (ready) reached ? void add() : reach();
+              if (ready) reached ? add.mutate() : reach();
             }}
           >
             <TextInput
               label={command ? 'Command' : 'URL'}
               placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
               value={text}
-              error={wrong.find((w) => w.pointer === `/${kind}`)?.message}
+              error={wrong.find((w) => w.pointer === `/${kind}`)?.message ?? faults[kind]}
               autoFocus
               styles={{ input: { fontFamily: 'var(--mono)' } }}
               onPaste={(e) => {
@@ -170,7 +172,7 @@ function One({ command, text, write, paste }: OneProps) {
               }}
               onChange={(e) => {
                 write(command ? e.currentTarget.value : e.currentTarget.value.trim());
-                setAgreed(false);
+                edit({ agreed: false });
                 changed();
               }}
             />
@@ -181,32 +183,35 @@ function One({ command, text, write, paste }: OneProps) {
               description="Prefix of the tool names: id__name."
               placeholder={name || 'notes'}
               value={id}
-              onChange={(e) => setID(e.currentTarget.value)}
-              error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
+              onChange={(e) => {
+                add.reset();
+                edit({ id: e.currentTarget.value });
+              }}
+              error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : faults.id}
             />
             <Checkbox
-              label="Visible only to me"
+              label="Private: visible only to me"
               checked={fields.private === true}
-              onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
+              onChange={(e) => edit({ edits: { ...edits, private: e.currentTarget.checked } })}
             />
             <Advanced names={advanced} open={false} {...common} />
-            {command && given && !off && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
+            {command && given && !off && <Consent words={words} env={env} checked={agreed} setChecked={(agreed) => edit({ agreed })} />}
             {!off && (
               <div className="acts">
                 <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
                   Test connection
                 </Button>
-                <Button type="submit" disabled={!ready || !reached} loading={adding}>
+                <Button type="submit" disabled={!ready || !reached} loading={add.isPending}>
                   Add {name || 'it'}
                 </Button>
                 {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
               </div>
             )}
-            {error !== null && <ErrorCard error={error} />}
+            {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
           </form>
         </Panel>
         <div className="stack">
-          <Panel title="Connection test" pad>
+          <Panel title="Connection check" pad>
             <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
             {test.error ? <ErrorCard error={test.error} /> : null}
           </Panel>

@@ -1,4 +1,4 @@
-import { Button, NumberInput, Switch } from '@mantine/core';
+import { Button, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
@@ -6,23 +6,27 @@ import { type Agent, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
-import { Bars } from '../parts/Bars';
 import { Confirm } from '../parts/Confirm';
+import { DayChart } from '../parts/DayChart';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
-import { count, span, tokens } from '../parts/format';
+import { count, span } from '../parts/format';
 import { History } from '../parts/History';
 import { instanceURL } from '../parts/instanceURL';
+import { type Bound, LimitInput } from '../parts/LimitInput';
 import { Principal } from '../parts/Principal';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
+import { toast } from '../parts/toasts';
+import { forgetUnsaved } from '../parts/unsaved';
 import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
+import { AgentDetails } from './agent/AgentDetails';
 import { Brain } from './agent/Brain';
 import { Publication } from './agent/Publication';
 import { KeyList } from './KeyList';
 import { ToolPicker } from './ToolPicker';
 import { ToolRows } from './ToolRows';
-import { dayName, perDay, sinceOf, useSums } from './usage';
+import { sinceOf, useSums } from './usage';
 
 export default function AgentPage({ name }: { name: string }) {
   const agent = useAgent(name);
@@ -38,6 +42,11 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
   const change = useMutation({
     mutationFn: (body: Partial<Agent> | { brain: null }) => send('PATCH', `/agents/${a.name}`, body),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
+  const turn = useMutation({
+    mutationFn: (disabled: boolean) => change.mutateAsync({ disabled }),
+    onSuccess: (_, disabled) =>
+      toast(`${a.title || a.name} is ${disabled ? 'disabled' : 'enabled'}`, () => change.mutateAsync({ disabled: !disabled })),
   });
   const endpoint = `${instanceURL()}/mcp/a/${a.name}`;
   return (
@@ -56,7 +65,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
             label={a.disabled ? 'off' : 'on'}
             checked={!a.disabled}
             disabled={change.isPending}
-            onChange={(e) => change.mutate({ disabled: !e.currentTarget.checked })}
+            onChange={(e) => turn.mutate(!e.currentTarget.checked)}
           />
         )}
       </Head>
@@ -66,21 +75,21 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         now={tab}
         choose={setTab}
         tabs={[
-          ['can', `Available tools ${tools.data?.length ?? ''}`],
+          ['can', `Effective tools ${tools.data?.length ?? ''}`],
           ['list', 'Allowed tools'],
           ...(may || a.brain ? ([['brain', 'Model & rules']] as [string, string][]) : []),
-          ['published', 'Publishing'],
+          ['published', 'A2A'],
           ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],
           can(me, 'admin') ? ['activity', 'Activity'] : ['usage', 'Usage'],
-          ['more', 'More'],
+          ['more', 'Details'],
           ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'can' && (
         <Panel
           title="Tools that the agent sees and can call"
-          acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens</span>}
+          acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + t.tokens, 0))} tokens</span>}
         >
           <QueryContent query={tools}>
             {(all) =>
@@ -106,7 +115,12 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
       )}
       {tab === 'usage' && <Usage a={a} />}
       {tab === 'history' && can(me, 'admin') && <History object="agent" id={a.name} />}
-      {tab === 'more' && <More a={a} may={may} />}
+      {tab === 'more' && (
+        <>
+          <AgentDetails key={a.name} a={a} may={may} />
+          <More a={a} may={may} />
+        </>
+      )}
     </>
   );
 }
@@ -191,16 +205,12 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
     bodyOf: (limits) => ({ limits }),
     done: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
-  const field = (key: 'per_second' | 'per_day' | 'concurrent' | 'burst', label: string, description: string) => (
-    <NumberInput
-      label={label}
-      description={description}
-      min={0}
-      hideControls
-      disabled={!may}
-      value={limits[key] ?? ''}
-      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
-    />
+  const remove = useMutation({
+    mutationFn: () => send('PATCH', `/agents/${a.name}`, { limits: null }),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
+  const field = (key: Bound, label: string, description: string) => (
+    <LimitInput label={label} description={description} disabled={!may} value={limits[key]} change={(v) => form.edit({ [key]: v })} />
   );
   return (
     <Panel pad>
@@ -221,16 +231,25 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
           {field('per_second', 'Calls per second', 'Average rate.')}
           {field('burst', 'Burst', 'Calls that may come together after a pause.')}
           {field('per_day', 'Calls per day', 'Days are in UTC.')}
-          {field('concurrent', 'Concurrent calls', 'Calls that run at the same time.')}
+          {field('concurrent', 'Concurrency', 'Calls that run at the same time.')}
         </div>
         {may && (
           <div className="acts">
-            <Button type="submit" loading={saving.busy}>
+            <Button type="submit" disabled={form.edited.length === 0} loading={saving.busy}>
               Save
             </Button>
+            {a.limits && (
+              <Button
+                variant="default"
+                loading={remove.isPending}
+                onClick={() => remove.mutate(undefined, { onSuccess: () => form.reset() })}
+              >
+                Remove own limits
+              </Button>
+            )}
           </div>
         )}
-        {saving.error !== null && <ErrorCard error={saving.error} />}
+        {(saving.error ?? remove.error) ? <ErrorCard error={saving.error ?? remove.error} /> : null}
         {saving.dialog}
       </form>
     </Panel>
@@ -242,18 +261,19 @@ function Usage({ a }: { a: Agent }) {
   const since = sinceOf(days);
   const usage = useSums('tool', since, { agent: a.name });
   const daily = useSums('day', since, { agent: a.name });
-  const total = daily.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
-      <Panel title={daily.data ? `${count(total)} calls in ${days} days` : 'Calls'} pad>
-        <QueryContent query={daily} rows={3}>
-          {(d) => <Bars buckets={perDay(d, since, days)} label={`Calls of the agent in the last ${days} days`} name={dayName} />}
-        </QueryContent>
-      </Panel>
+      <DayChart
+        query={daily}
+        since={since}
+        days={days}
+        filter={{ agent: a.name }}
+        empty={<Empty title="No calls yet">The agent made no calls in the last {days} days.</Empty>}
+      />
       <Panel
         acts={
           <Link className="link small" href={`/calls?agent=${a.name}`}>
-            All calls
+            View all calls
           </Link>
         }
         title="By tool"
@@ -305,7 +325,9 @@ function More({ a, may }: { a: Agent; may: boolean }) {
     mutationFn: () => send('DELETE', `/agents/${a.name}`),
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: ['agents'], exact: true });
+      forgetUnsaved();
       navigate('/agents');
+      toast(`${a.title || a.name} is deleted`);
     },
   });
   return (

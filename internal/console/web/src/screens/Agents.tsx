@@ -1,15 +1,16 @@
 import { Button, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Bot, Plus } from 'lucide-react';
-import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
 import { can } from '../app/permissions';
 import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
 import { instanceURL } from '../parts/instanceURL';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import { useFields } from '../parts/useFields';
 import { ToolPicker } from './ToolPicker';
 
 export default function Agents() {
@@ -86,16 +87,24 @@ export default function Agents() {
   );
 }
 
+interface Fields {
+  name: string;
+  title: string;
+  role: string;
+  tools: string[];
+}
+
+const isName = (name: string) => /^[a-z][a-z0-9-]{0,31}$/.test(name);
+
 function NewAgent({ close }: { close: () => void }) {
   const cache = useQueryClient();
   const roles = useRoles();
-  const [name, setName] = useState('');
-  const [role, setRole] = useState('General');
-  const [grants, setGrants] = useState<string[]>([]);
+  const { fields: f, edit, text } = useFields<Fields>({ name: '', title: '', role: 'General', tools: [] }, () => make.reset());
   const make = useMutation({
-    mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { name, role, tools: grants }),
+    mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { ...f, title: f.title.trim() || undefined }),
     onSuccess: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
+  const faults = faultsOf(make.error, ['name', 'role', 'tools'], 'name');
   if (make.data) return <CreatedAgent agent={make.data} close={close} />;
   return (
     <form
@@ -111,25 +120,18 @@ function NewAgent({ close }: { close: () => void }) {
           label="Name"
           placeholder="qa-bot"
           data-autofocus
-          value={name}
-          onChange={(e) => setName(e.currentTarget.value)}
+          {...text('name')}
           error={
-            name && !/^[a-z][a-z0-9-]{0,31}$/.test(name)
-              ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.'
-              : undefined
+            f.name && !isName(f.name) ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : faults.name
           }
         />
-        <NativeSelect
-          label="Role"
-          value={role}
-          data={roles.data?.map((r) => r.name) ?? ['General']}
-          onChange={(e) => setRole(e.currentTarget.value)}
-        />
+        <TextInput className="grow" label="Title" placeholder="QA engineer" maxLength={100} {...text('title')} />
+        <NativeSelect label="Role" data={roles.data?.map((r) => r.name) ?? ['General']} {...text('role')} />
       </div>
-      <ToolPicker role={role} grants={grants} change={setGrants} />
-      {make.error && <ErrorCard error={make.error} />}
+      <ToolPicker role={f.role} grants={f.tools} change={(tools) => edit({ tools })} />
+      {unplaced(make.error, faults) ? <ErrorCard error={make.error} /> : null}
       <div className="acts">
-        <Button type="submit" disabled={!/^[a-z][a-z0-9-]{0,31}$/.test(name)} loading={make.isPending}>
+        <Button type="submit" disabled={!isName(f.name)} loading={make.isPending}>
           Create
         </Button>
       </div>

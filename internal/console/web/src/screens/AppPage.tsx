@@ -8,6 +8,7 @@ import type { RunningApp } from '../apps/runningApp';
 import { useStage } from '../apps/stage';
 import type { Optional } from '../apps/state';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
+import { HistoryButton } from '../parts/History';
 import { Result } from '../parts/Result';
 import type { Schema } from '../parts/schema';
 import { ErrorCard, Loading, QueryContent } from '../parts/states';
@@ -58,7 +59,9 @@ function Page({ a }: { a: App }) {
             </Tag>
           </span>
         }
-      />
+      >
+        <HistoryButton object="app" id={a.name} name={a.title || a.name} size="sm" />
+      </Head>
       <div className="columns wide-right">
         <div className="stack">
           <Arguments target={target} />

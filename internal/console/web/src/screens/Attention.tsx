@@ -128,7 +128,7 @@ function Item({ i }: { i: AttentionItem }) {
         </p>
       </div>
       <Button component={Link} href={i.console} size="compact-sm" variant="default" rightSection={<ArrowRight size={13} />}>
-        {openNames[i.kind] ?? 'Open'}
+        {(i.object.kind === 'server' ? openNames.server : openNames[i.kind]) ?? 'Open'}
       </Button>
     </li>
   );

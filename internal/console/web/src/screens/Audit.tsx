@@ -39,7 +39,10 @@ export default function Audit() {
   if (view === 'changes')
     return (
       <>
-        <Head title="Audit" sub="Every administrative change: who, when, from where, and each value before and after, without secrets." />
+        <Head
+          title="Audit log"
+          sub="Every administrative change: who, when, from where, and each value before and after, without secrets."
+        />
         {tabs}
         <Changes />
       </>
@@ -77,7 +80,7 @@ function CallHistory({ tabs }: { tabs: ReactNode }) {
   return (
     <>
       <Head
-        title="Audit"
+        title="Audit log"
         sub="Every call with its request and response, without secrets. Verify the journal to prove that no record was changed."
       >
         <Button

@@ -7,11 +7,11 @@ import { Link, useSearchParams } from 'wouter';
 import { type Call, get, query } from '../api/client';
 import { useWho } from '../api/data';
 import { merge, useFeed } from '../api/feed';
-import { entryPointNames, entryPoints, shown, statuses, who } from '../parts/calls';
+import { entryPointNames, entryPoints, shown, statuses, statusName, who } from '../parts/calls';
 import { Head, Panel, Status } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { absolute, clock, count, span } from '../parts/format';
-import { type CallPage, MoreCalls } from '../parts/MoreCalls';
+import { type CallPage, MoreCalls, totalOf } from '../parts/MoreCalls';
 import { periods, sinceOf } from '../parts/period';
 import { fromLocal, toLocal } from '../parts/range';
 import { matches } from '../parts/search';
@@ -130,7 +130,7 @@ export default function Calls() {
           aria-label="Outcome"
           value={wanted.status}
           onChange={(e) => set('status', e.currentTarget.value)}
-          data={[{ value: '', label: 'Any outcome' }, ...statuses]}
+          data={[{ value: '', label: 'Any outcome' }, ...statuses.map((s) => ({ value: s, label: statusName(s) }))]}
         />
         <NativeSelect
           aria-label="Entry point"
@@ -188,6 +188,7 @@ export default function Calls() {
           </Button>
         )}
       </div>
+      {list.length > 0 && totalOf(loaded?.[0]) && <p className="small soft">{totalOf(loaded?.[0])}</p>}
       {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown as they were made.</p>}
       <Panel>
         {pages.error ? (

@@ -38,12 +38,12 @@ export default function Chat({ id = '' }: { id?: string }) {
               </Empty>
             ) : (
               <nav aria-label="All rooms">
-                {all.map((r) => (
+                {byActivity(all).map((r) => (
                   <Link key={r.id} href={`/chat/${r.id}`} className="room-row" aria-current={r.id === id ? 'page' : undefined}>
                     <span className="row plain">
                       <b className="cut grow">{r.name}</b>
-                      <span className="tiny soft">
-                        <Ago at={r.updated_at} />
+                      <span className="tiny soft" title="Last activity">
+                        <Ago at={activityOf(r)} />
                       </span>
                     </span>
                     <span className="tiny soft cut">{whoIsIn(r)}</span>
@@ -67,6 +67,12 @@ export default function Chat({ id = '' }: { id?: string }) {
     </div>
   );
 }
+
+// activityOf is when somebody last wrote in a room, or made it.
+const activityOf = (r: Schemas['Room']) => r.last_message_at ?? r.created_at;
+
+const byActivity = (rooms: readonly Schemas['Room'][]) =>
+  [...rooms].sort((a, b) => new Date(activityOf(b)).getTime() - new Date(activityOf(a)).getTime());
 
 const whoIsIn = (r: Schemas['Room']) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'no members';
 

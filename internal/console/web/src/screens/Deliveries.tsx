@@ -39,7 +39,7 @@ export function DeliveryList({ title, sub, state }: { title: string; sub: string
               title={narrowed ? undefined : 'Filter the list first'}
               onClick={open}
             >
-              Change all
+              Bulk actions
             </Button>
           ))}
       </Head>

@@ -1,10 +1,12 @@
 import { Button } from '@mantine/core';
 import { Pause, Play, RotateCcw, Trash2 } from 'lucide-react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { useMe } from '../api/data';
 import { type Delivery, type Endpoint, useDelivery, useEndpoints } from '../api/events';
 import { can } from '../app/permissions';
-import { type DeliveryAction, may, standing, targetOf } from '../parts/deliveries';
+import { Confirm } from '../parts/Confirm';
+import { type DeliveryAction, endpointPage, may, standing, targetOf } from '../parts/deliveries';
 import { Ago, Copy, Head, Panel, Tag } from '../parts/elements';
 import { absolute } from '../parts/format';
 import { Json } from '../parts/Json';
@@ -22,14 +24,16 @@ export default function DeliveryPage({ id }: { id: string }) {
 
 const acts: { act: DeliveryAction; name: string; icon: typeof Play }[] = [
   { act: 'replay', name: 'Replay', icon: RotateCcw },
-  { act: 'release', name: 'Release', icon: Play },
-  { act: 'hold', name: 'Hold', icon: Pause },
-  { act: 'drop', name: 'Drop', icon: Trash2 },
+  { act: 'release', name: 'Resume', icon: Play },
+  { act: 'hold', name: 'Pause', icon: Pause },
+  { act: 'drop', name: 'Discard', icon: Trash2 },
 ];
 
 function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) {
   const me = useMe().data;
   const change = useDeliveryAction();
+  const [asked, setAsked] = useState(false);
+  const run = (action: DeliveryAction) => change.mutate({ action, which: { ids: [d.id] } }, { onSuccess: () => setAsked(false) });
   const s = standing(d, endpoint);
   const answer = d.tried?.findLast((a) => a.answer)?.answer;
   return (
@@ -52,13 +56,18 @@ function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
                 variant={a.act === 'replay' ? 'filled' : 'default'}
                 leftSection={<a.icon size={14} />}
                 disabled={change.isPending}
-                onClick={() => change.mutate({ action: a.act, which: { ids: [d.id] } })}
+                onClick={() => (a.act === 'drop' ? setAsked(true) : run(a.act))}
               >
                 {a.name}
               </Button>
             ))}
       </Head>
-      {change.error && <ErrorCard error={change.error} />}
+      {change.error && !asked && <ErrorCard error={change.error} />}
+      {asked && (
+        <Confirm title="Discard this delivery?" act="Discard" of={change} run={() => run('drop')} close={() => setAsked(false)}>
+          <p>No further attempt is made, and those that wait behind it continue. You can replay it later.</p>
+        </Confirm>
+      )}
       <div className="columns wide-left">
         <Panel title="Timeline" pad>
           <Timeline d={d} endpoint={endpoint} />
@@ -137,7 +146,7 @@ function Facts({ d }: { d: Delivery }) {
         ) : (
           <code className="wrap">{d.endpoint}</code>
         )}{' '}
-        <Link className="link small" href="/endpoints">
+        <Link className="link small" href={endpointPage(d.endpoint)}>
           status
         </Link>
       </dd>
@@ -145,7 +154,7 @@ function Facts({ d }: { d: Delivery }) {
       <dd>{d.key ? <code className="wrap">{d.key}</code> : <span className="soft">none</span>}</dd>
       {d.dedupe_key && (
         <>
-          <dt>Deduplication key</dt>
+          <dt>Idempotency key</dt>
           <dd>
             <code className="wrap">{d.dedupe_key}</code>
           </dd>

@@ -110,7 +110,7 @@ function Page({ e }: { e: StoredEvent }) {
             </dd>
             <dt>Received</dt>
             <dd>{absolute(new Date(e.received_at))}</dd>
-            <dt>Deduplication key</dt>
+            <dt>Idempotency key</dt>
             <dd>
               <code className="wrap">{e.dedupe_key}</code>
             </dd>

@@ -6,6 +6,8 @@ import { useMe } from '../api/data';
 import { addModel, type Model, type NewModel, removeModel, testModel, useModels } from '../api/models';
 import { can } from '../app/permissions';
 import { Ago, Head, Panel, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
+import { HistoryButton } from '../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
@@ -80,6 +82,7 @@ function Row({ m, may }: { m: Model; may: boolean }) {
             <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()}>
               Test
             </Button>
+            <HistoryButton object="model" id={m.name} name={m.name} size="compact-sm" />
             <Button
               size="compact-sm"
               variant={sure ? 'filled' : 'light'}
@@ -124,6 +127,7 @@ function Add({ close }: { close: () => void }) {
       close();
     },
   });
+  const faults = faultsOf(add.error, ['name', 'kind', 'base_url', 'model', 'key'], 'name');
   return (
     <form
       className="stack"
@@ -138,6 +142,7 @@ function Add({ close }: { close: () => void }) {
         placeholder="local"
         data-autofocus
         value={m.name}
+        error={faults.name}
         onChange={(e) => setM({ ...m, name: e.currentTarget.value })}
       />
       <NativeSelect
@@ -160,6 +165,7 @@ function Add({ close }: { close: () => void }) {
         description={`${m.kind === 'a2a' ? 'The address of the agent or of its card.' : 'Leave empty for the default address of the vendor.'} Allow an address on this machine under Settings, Egress.`}
         placeholder={m.kind === 'a2a' ? 'https://agents.example/a2a/clerk/' : 'http://127.0.0.1:11434/v1'}
         value={m.base_url}
+        error={faults.base_url}
         onChange={(e) => setM({ ...m, base_url: e.currentTarget.value })}
       />
       <PasswordInput
@@ -169,7 +175,7 @@ function Add({ close }: { close: () => void }) {
         value={m.key}
         onChange={(e) => setM({ ...m, key: e.currentTarget.value })}
       />
-      {add.error && <ErrorCard error={add.error} />}
+      {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!m.name || !(m.kind === 'a2a' ? m.base_url : m.model)} loading={add.isPending}>
           Add

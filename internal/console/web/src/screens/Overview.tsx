@@ -1,54 +1,25 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Check } from 'lucide-react';
 import { Link } from 'wouter';
-import { type Call, get, type ListedServer, type Page, query } from '../api/client';
+import { useAttention } from '../api/attention';
+import type { Call, ListedServer } from '../api/client';
 import { useKeys, useMe, useWho } from '../api/data';
-import type { Delivery } from '../api/events';
 import { useFirst, useTotal } from '../api/lists';
-import { pollEveryUnlessAdmin } from '../api/live';
 import { type Metrics, type Series, useMetrics } from '../api/metrics';
 import { can } from '../app/permissions';
 import { CallCharts, CallFigures, Figure, waiting } from '../parts/Activity';
 import { AttentionSummary } from '../parts/AttentionSummary';
-import type { Tone } from '../parts/chartData';
-import { stateNames } from '../parts/deliveries';
+import { DeliveryCharts } from '../parts/DeliveryCharts';
 import { Head, Panel, State } from '../parts/elements';
 import { count, counted } from '../parts/format';
+import { HealthChart } from '../parts/Outages';
 import { RangePicker } from '../parts/RangePicker';
-import { callsIn, toLocal } from '../parts/range';
-import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
+import { callsIn } from '../parts/range';
+import { Empty, ErrorCard, Loading } from '../parts/states';
 import { TopList, TopTools } from '../parts/TopList';
 import { useRange } from '../parts/useRange';
 import { useFirstSteps } from './start/steps';
-
-// deliveryStates are the outcomes of deliveries that the overview counts, and their colors.
-const deliveryStates: [Delivery['state'], Tone][] = [
-  ['done', 'success'],
-  ['ready', 'low'],
-  ['waiting', 'low'],
-  ['leased', 'middle'],
-  ['held', 'refused'],
-  ['dead', 'failed'],
-];
-
-// useDeliveryCounts reads how many deliveries that were made in a period are in each state.
-function useDeliveryCounts(m: Metrics | undefined, enabled: boolean) {
-  const [since, until] = [m?.from, m?.to];
-  return useQuery({
-    queryKey: ['deliveries', 'counts', since, until],
-    queryFn: ({ signal }) =>
-      Promise.all(
-        deliveryStates.map(
-          async ([state]) => (await get<Page<Delivery>>(`/deliveries${query({ state, since, until, limit: '0' })}`, signal)).total ?? 0,
-        ),
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: pollEveryUnlessAdmin(10_000),
-    enabled: enabled && m !== undefined,
-  });
-}
 
 const most = 6;
 
@@ -63,12 +34,12 @@ export default function Overview() {
   const active = useTotal('/servers', { state: 'active' }, reads);
   const broken = useTotal('/servers', { state: 'error' }, reads).data ?? 0;
   const tools = useTotal('/tools');
+  const attended = useAttention().kinds.server ?? 0; // such as those without a login
   // Admins see all calls, others their own.
   const own = me?.subject ?? '';
   const metrics = useMetrics(admin ? { by: 'all' } : { by: 'user' }, range, { enabled: audits });
   const topServers = useMetrics({ by: 'server' }, range, { limit: most, points: false, enabled: admin });
   const topCallers = useMetrics({ by: 'caller' }, range, { limit: most, points: false, enabled: admin });
-  const deliveries = useDeliveryCounts(metrics.data, audits);
   const calls = metrics.data?.series[0]?.total.calls ?? 0;
   const name = useWho();
   const keys = useKeys(admin);
@@ -86,7 +57,15 @@ export default function Overview() {
         <Figure
           name="Servers"
           value={active.data === undefined ? waiting : count(active.data)}
-          note={active.data === undefined ? '' : broken ? `${broken} failing` : 'all healthy'}
+          note={
+            active.data === undefined
+              ? ''
+              : broken
+                ? `${broken} failing`
+                : attended
+                  ? `${attended} ${attended === 1 ? 'needs' : 'need'} attention`
+                  : 'all healthy'
+          }
           bad={broken > 0}
         />
         <Figure
@@ -127,11 +106,12 @@ export default function Overview() {
               )}
             </div>
           )}
+          <DeliveryCharts choice={choice} />
+          <HealthChart choice={choice} />
         </>
       )}
-      <div className="columns three">
+      <div className="columns">
         {reads && <AttentionSummary />}
-        {audits && <Deliveries counts={deliveries} range={metrics.data} />}
         <Panel
           title="Servers"
           acts={
@@ -175,63 +155,6 @@ const Caller = ({ s, name }: { s: Series; name: string }) => (
     {name} {s.first !== 'user' && s.first !== 'local' && <span className="tiny soft">{s.first}</span>}
   </span>
 );
-
-function Deliveries({
-  counts,
-  range,
-}: {
-  counts: { data: number[] | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
-  range: Metrics | undefined;
-}) {
-  return (
-    <Panel
-      title="Deliveries by outcome"
-      acts={
-        <Link href="/deliveries" className="link small">
-          View all
-        </Link>
-      }
-    >
-      <QueryContent query={counts} rows={4}>
-        {(all) => {
-          const top = Math.max(...all);
-          if (top === 0 || !range)
-            return (
-              <Empty title="No deliveries in this time range">
-                A{' '}
-                <Link href="/triggers" className="link">
-                  trigger
-                </Link>{' '}
-                makes deliveries of events.
-              </Empty>
-            );
-          return (
-            <div className="rows top">
-              {deliveryStates.map(([state, tone], i) =>
-                all[i] ? (
-                  <Link key={state} href={deliveriesIn(state, range)}>
-                    <span className="grow">
-                      <span className="row plain">
-                        <span className="grow small">{stateNames[state]}</span>
-                        <b className="small num">{count(all[i] ?? 0)}</b>
-                      </span>
-                      <span className="water" aria-hidden>
-                        <i style={{ width: `${((all[i] ?? 0) / top) * 100}%`, background: `var(--chart-${tone})` }} />
-                      </span>
-                    </span>
-                  </Link>
-                ) : null,
-              )}
-            </div>
-          );
-        }}
-      </QueryContent>
-    </Panel>
-  );
-}
-
-const deliveriesIn = (state: string, m: Metrics) =>
-  `/deliveries${query({ state, back: 'window', from: toLocal(m.from), to: toLocal(m.to) })}`;
 
 // Guide leads to the first steps, while there are any.
 function Guide() {

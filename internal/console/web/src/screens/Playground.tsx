@@ -1,20 +1,20 @@
 import { SegmentedControl } from '@mantine/core';
 import { Play } from 'lucide-react';
 import { Head, Panel } from '../parts/elements';
-import { Empty } from '../parts/states';
+import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Arguments } from './playground/Arguments';
+import { Comparison } from './playground/Comparison';
 import { Outcome } from './playground/Outcome';
 import { RunHistory } from './playground/RunHistory';
 import type { Kind } from './playground/run';
-import { anywhere, TargetChooser, useTargets } from './playground/TargetChooser';
+import { TargetChooser, useTarget } from './playground/TargetChooser';
 
 export default function Playground() {
   const [kind, setKind] = useParam('kind', 'tool');
   const [name, setName] = useParam('name');
   const [server, setServer] = useParam('server');
-  const targets = useTargets(kind as Kind, server);
-  const target = targets.list?.find((t) => t.name === name) ?? anywhere(kind as Kind, server, name);
+  const { target, error, refetch } = useTarget(kind as Kind, server, name);
   return (
     <>
       <Head
@@ -36,10 +36,14 @@ export default function Playground() {
           }}
         />
       </Head>
-      <div className="columns wide-left">
+      <div className="columns narrow-left">
         <div className="stack">
-          <TargetChooser kind={kind as Kind} targets={targets} name={name} choose={setName} server={server} setServer={setServer} />
-          {target && <Arguments key={`${kind} ${server} ${name}`} target={target} />}
+          <TargetChooser key={kind} kind={kind as Kind} chosen={target} choose={setName} server={server} setServer={setServer} />
+          {target ? (
+            <Arguments key={`${kind} ${server} ${name}`} target={target} />
+          ) : (
+            name && (error ? <ErrorCard error={error} retry={() => refetch()} /> : <Loading />)
+          )}
         </div>
         <div className="stack" id="outcome">
           {target ? (
@@ -51,6 +55,7 @@ export default function Playground() {
               </Empty>
             </Panel>
           )}
+          <Comparison />
           <RunHistory />
         </div>
       </div>

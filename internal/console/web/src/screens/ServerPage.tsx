@@ -4,14 +4,18 @@ import { Activity as ActivityIcon, LogIn, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
 import { Link } from 'wouter';
 import { type ServerDetail, send } from '../api/client';
-import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
+import { useMe, useOffer, useServer, useServerLogin, useToolChanges } from '../api/data';
+import { useToolPages } from '../api/lists';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
-import { count, tokens } from '../parts/format';
+import { count } from '../parts/format';
 import { History } from '../parts/History';
+import { NextPage } from '../parts/NextPage';
+import { ServerOutages } from '../parts/Outages';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
+import { toast } from '../parts/toasts';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
 import { ConnectionSteps, useConnectionTest } from './server/ConnectionTest';
@@ -31,15 +35,17 @@ function Page({ s }: { s: ServerDetail }) {
   const me = useMe().data;
   const cache = useQueryClient();
   const [tab, setTab] = useParam('tab', 'tools');
-  const tools = useTools(s.id);
-  const offer = useOffer(s.id, !s.discovered); // what a stranger's server offers is listed nowhere
+  const tools = useToolPages({ server: s.id });
+  const offer = useOffer(s.id, !s.discovered && s.state !== 'inactive'); // what a stranger's server offers is listed nowhere
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
   const writes = can(me, 'servers:write') && !s.declared;
   const made = s.mode === 'auto-generated' && can(me, 'servers:write');
   const refresh = () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+  const turn = (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`);
   const toggle = useMutation({
-    mutationFn: (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`),
+    mutationFn: (on: boolean) => turn(on),
+    onSuccess: (_, on) => toast(`${s.title || s.id} is ${on ? 'enabled' : 'disabled'}`, () => turn(!on).finally(refresh)),
     onSettled: refresh,
   });
   const { test, go } = useConnectionTest();
@@ -84,7 +90,7 @@ function Page({ s }: { s: ServerDetail }) {
       {toggle.error && <ErrorCard error={toggle.error} />}
       {test.error ? <ErrorCard error={test.error} /> : null}
       {(test.busy || test.probe) && (
-        <Panel title={test.busy ? 'Testing the connection' : test.probe?.failed ? 'The connection failed' : 'The connection works'} pad>
+        <Panel title={test.busy ? 'Connection check' : test.probe?.failed ? 'Unreachable' : 'Connected'} pad>
           <ConnectionSteps test={test} command={s.transport === 'stdio'} secure={/^https:/i.test(s.url ?? '')} />
         </Panel>
       )}
@@ -139,7 +145,13 @@ function Page({ s }: { s: ServerDetail }) {
                 {d.latency_ms ? d.latency_ms.toFixed(0) : '–'} <small>ms</small>
               </div>
               <div className="note">
-                last seen <Ago at={d.last_seen} />
+                {d.last_seen ? (
+                  <>
+                    last seen <Ago at={d.last_seen} />
+                  </>
+                ) : (
+                  'Never connected'
+                )}
               </div>
             </div>
             <div className="figure">
@@ -151,8 +163,8 @@ function Page({ s }: { s: ServerDetail }) {
         )}
         <div className="figure">
           <div className="name">Tools</div>
-          <div className="value">{tools.data?.length ?? '–'}</div>
-          <div className="note">about {count(tools.data?.reduce((n, t) => n + tokens(t), 0) ?? 0)} tokens</div>
+          <div className="value">{tools.data ? count(tools.total) : '–'}</div>
+          <div className="note">about {count(s.tokens)} tokens</div>
         </div>
       </div>
       <Tabs
@@ -160,7 +172,7 @@ function Page({ s }: { s: ServerDetail }) {
         now={tab}
         choose={setTab}
         tabs={[
-          ['tools', `Tools ${tools.data?.length ?? ''}`],
+          ['tools', `Tools ${tools.data ? count(tools.total) : ''}`],
           ...(can(me, 'audit:read') ? ([['activity', 'Activity']] as [string, string][]) : []),
           ...(made
             ? ([
@@ -184,8 +196,8 @@ function Page({ s }: { s: ServerDetail }) {
       {tab === 'tools' && (
         <Panel>
           <QueryContent query={tools}>
-            {(all) =>
-              all.length === 0 ? (
+            {() =>
+              tools.total === 0 ? (
                 <Empty title={s.discovered ? 'Tools are not listed' : 'No tools'}>
                   {s.discovered
                     ? 'The server was discovered on a chain, where anyone can register one. Only deliveries call it.'
@@ -194,14 +206,21 @@ function Page({ s }: { s: ServerDetail }) {
                       : 'The server is disabled or failing.'}
                 </Empty>
               ) : (
-                <ToolRows tools={all} server={false} />
+                <>
+                  <ToolRows tools={tools.all ?? []} server={false} />
+                  <NextPage pages={tools} near />
+                </>
               )
             }
           </QueryContent>
         </Panel>
       )}
       {tab === 'activity' && (
-        <Activity of={{ by: 'server', first: s.id }} filter={{ server: s.id }}>
+        <Activity
+          of={{ by: 'server', first: s.id }}
+          filter={{ server: s.id }}
+          more={(choice) => <ServerOutages server={s.id} choice={choice} />}
+        >
           {(choice) => <TopTools choice={choice} server={s.id} />}
         </Activity>
       )}

@@ -15,14 +15,14 @@ import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 export const modes: Record<Server['mode'], string> = {
-  builtin: 'built in',
-  'bring-your-own': 'upstream',
-  'auto-generated': 'from an API',
-  discovered: 'discovered on a chain',
+  builtin: 'Built-in',
+  'bring-your-own': 'Upstream',
+  'auto-generated': 'API',
+  discovered: 'Discovered',
 };
 
 export const reach = (s: Pick<Server, 'mode' | 'url' | 'command'>): string =>
-  s.url || s.command?.join(' ') || (s.mode === 'builtin' ? 'built in' : '');
+  s.url || s.command?.join(' ') || (s.mode === 'builtin' ? modes.builtin : '');
 
 export default function Servers() {
   const me = useMe().data;

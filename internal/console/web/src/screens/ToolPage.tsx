@@ -7,9 +7,11 @@ import { useMe, useRoles, useTool, useToolChanges } from '../api/data';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { diff } from '../parts/diff';
-import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
-import { count, tokens } from '../parts/format';
+import { Ago, Copy, Head, Panel, Tabs, Tag } from '../parts/elements';
+import { count } from '../parts/format';
+import { History } from '../parts/History';
 import { Json } from '../parts/Json';
+import { SideBySide } from '../parts/SideBySide';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { hints } from './ToolRows';
@@ -58,6 +60,7 @@ function Page({ t }: { t: Tool }) {
           ...(audits ? ([['activity', 'Activity']] as [string, string][]) : []),
           ['roles', 'Roles'],
           ['changes', `Changes ${changes.data?.length || ''}`],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'activity' && (
@@ -69,11 +72,11 @@ function Page({ t }: { t: Tool }) {
             <Panel title="Description" pad>
               <p className="wrap">{t.description || <span className="soft">No description.</span>}</p>
             </Panel>
-            <Panel title="Input" pad>
+            <Panel title="Input schema" pad>
               <Parameters schema={t.input_schema} />
             </Panel>
             {t.output_schema && (
-              <Panel title="Output" pad>
+              <Panel title="Output schema" pad>
                 <Json value={t.output_schema} />
               </Panel>
             )}
@@ -103,7 +106,7 @@ function Page({ t }: { t: Tool }) {
               <dt>Roles</dt>
               <dd>{t.roles.join(', ')}</dd>
               <dt>Cost</dt>
-              <dd>about {count(tokens(t))} tokens</dd>
+              <dd>about {count(t.tokens)} tokens</dd>
               <dt>Digest</dt>
               <dd className="row plain">
                 <code className="cut">{t.digest}</code> <Copy value={t.digest} />
@@ -121,6 +124,7 @@ function Page({ t }: { t: Tool }) {
         </div>
       )}
       {tab === 'roles' && <Roles t={t} />}
+      {tab === 'history' && can(me, 'admin') && <History object="tool" id={t.exposed} />}
       {tab === 'changes' && (
         <QueryContent query={changes}>
           {(all) =>
@@ -227,7 +231,7 @@ function Roles({ t }: { t: Tool }) {
         {may && (
           <div>
             <Button variant="default" loading={set.isPending} onClick={() => set.mutate([])}>
-              Use the rules
+              Set to auto
             </Button>
           </div>
         )}
@@ -253,16 +257,7 @@ function Change({ c }: { c: Schemas['ToolChange'] }) {
       ))}
       pad
     >
-      <Scroll label="What changed" className="diff">
-        {lines.map((l, i) => [
-          <div key={`l${i}`} className={!l.same && l.left !== undefined ? 'gone' : ''}>
-            {l.left}
-          </div>,
-          <div key={`r${i}`} className={!l.same && l.right !== undefined ? 'come' : ''}>
-            {l.right}
-          </div>,
-        ])}
-      </Scroll>
+      <SideBySide label="What changed" lines={lines} />
     </Panel>
   );
 }

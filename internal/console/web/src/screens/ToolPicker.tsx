@@ -1,15 +1,17 @@
 import { Checkbox, NativeSelect, Switch } from '@mantine/core';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
+import type { Tool } from '../api/client';
 import { useTools } from '../api/data';
-import { Tag } from '../parts/elements';
+import { Scroll, Tag } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
-import { count, short, tokens } from '../parts/format';
-import { has, toggle, toggleServer, wholeOf } from '../parts/grants';
+import { count, short } from '../parts/format';
+import { grantOf, toggle, toggleServer, wholeOf } from '../parts/grants';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
 import { useKept } from '../parts/store';
+import { Virtual } from '../parts/Virtual';
 
-const most = 300;
+const none: Tool[] = [];
 
 // What people leave for tools in what a model is told.
 const budgets = [2_000, 5_000, 10_000, 20_000, 50_000];
@@ -30,20 +32,31 @@ export function ToolPicker({
   const tools = useTools();
   const [q, setQ] = useState('');
   const [fitting, setFitting] = useState(true);
-  const all = tools.data ?? [];
+  const all = tools.data ?? none;
+  const granted = useMemo(() => new Set(grants), [grants]);
+  const isChosen = useCallback((t: Tool) => granted.has(grantOf(t)) || granted.has(wholeOf(t.server)), [granted]);
   const shown = useMemo(
     () =>
       all.filter(
         (t) =>
           matches(q, t.exposed, t.description, t.title) &&
-          (!fitting || role === 'General' || t.roles.includes(role) || t.roles.includes('General') || has(grants, t)),
+          (!fitting || role === 'General' || t.roles.includes(role) || t.roles.includes('General') || isChosen(t)),
       ),
-    [all, q, fitting, role, grants],
+    [all, q, fitting, role, isChosen],
   );
-  const chosen = all.filter((t) => has(grants, t));
-  const cost = chosen.reduce((n, t) => n + tokens(t), 0);
+  // A line of each server, and below it those of its tools.
+  const lines = useMemo(() => {
+    const byServer = new Map<string, Tool[]>();
+    for (const t of shown) {
+      const list = byServer.get(t.server);
+      if (list) list.push(t);
+      else byServer.set(t.server, [t]);
+    }
+    return [...byServer].flatMap(([server, tools]): (string | Tool)[] => [server, ...tools]);
+  }, [shown]);
+  const chosen = useMemo(() => all.filter(isChosen), [all, isChosen]);
+  const cost = chosen.reduce((n, t) => n + t.tokens, 0);
   const [budget, setBudget] = useKept(localStorage, 'junctor-budget', 10_000);
-  const servers = [...new Set(shown.map((t) => t.server))];
   return (
     <div className="panel">
       <div className="pad row" style={{ paddingBottom: '0.5rem' }}>
@@ -68,54 +81,83 @@ export function ToolPicker({
       </div>
       <QueryContent query={tools}>
         {() => (
-          <div style={{ maxHeight: '22rem', overflowY: 'auto' }}>
-            {servers.map((server) => (
-              <div key={server}>
-                <div className="row pad" style={{ padding: '0.5rem 1rem', background: 'var(--sunken)' }}>
-                  <b className="grow">{server}</b>
-                  <Checkbox
-                    size="xs"
-                    label="all, including future tools"
+          <Scroll label="Tools to choose from" className="picker" height="22rem">
+            <Virtual
+              count={lines.length}
+              height={height}
+              label="Tools"
+              row={(i) => {
+                const line = lines[i];
+                if (!line) return null;
+                if (typeof line === 'string')
+                  return (
+                    <ServerLine
+                      key={line}
+                      server={line}
+                      whole={grants.includes(wholeOf(line))}
+                      disabled={disabled}
+                      change={() => change(toggleServer(grants, line))}
+                    />
+                  );
+                return (
+                  <ToolLine
+                    key={line.exposed}
+                    t={line}
+                    chosen={isChosen(line)}
                     disabled={disabled}
-                    checked={grants.includes(wholeOf(server))}
-                    onChange={() => change(toggleServer(grants, server))}
+                    change={() => change(toggle(grants, line, all))}
                   />
-                </div>
-                <div className="rows">
-                  {shown
-                    .filter((t) => t.server === server)
-                    .slice(0, most)
-                    .map((t) => (
-                      // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox is inside
-                      <label key={t.exposed} style={{ cursor: 'pointer' }}>
-                        <Checkbox
-                          size="xs"
-                          aria-label={t.exposed}
-                          disabled={disabled}
-                          checked={has(grants, t)}
-                          onChange={() => change(toggle(grants, t, all))}
-                        />
-                        <span className="grow">
-                          <span className="mono small">{t.name}</span>
-                          <span className="tiny soft cut" style={{ display: 'block' }}>
-                            {t.description}
-                          </span>
-                        </span>
-                        {t.roles
-                          .filter((r) => r !== 'General')
-                          .map((r) => (
-                            <Tag key={r}>{r}</Tag>
-                          ))}
-                        <span className="tiny soft num">{count(tokens(t))}</span>
-                      </label>
-                    ))}
-                </div>
-              </div>
-            ))}
+                );
+              }}
+            />
             {shown.length === 0 && <Empty title="No tool matches" />}
-          </div>
+          </Scroll>
         )}
       </QueryContent>
     </div>
+  );
+}
+
+const height = 46;
+
+function ServerLine({ server, whole, disabled, change }: { server: string; whole: boolean; disabled: boolean; change: () => void }) {
+  return (
+    <li className="row plain picker-server" style={{ height }}>
+      <b className="grow cut">{server}</b>
+      <Checkbox
+        size="xs"
+        label="All (incl. future)"
+        aria-label={`All (incl. future) of ${server}`}
+        disabled={disabled}
+        checked={whole}
+        onChange={change}
+      />
+    </li>
+  );
+}
+
+function ToolLine({ t, chosen, disabled, change }: { t: Tool; chosen: boolean; disabled: boolean; change: () => void }) {
+  return (
+    <li style={{ height }}>
+      {/* biome-ignore lint/a11y/noLabelWithoutControl: the checkbox is inside */}
+      <label className="row plain picker-tool">
+        <Checkbox size="xs" aria-label={t.exposed} disabled={disabled} checked={chosen} onChange={change} />
+        <span className="grow">
+          <span className="mono small cut" style={{ display: 'block' }}>
+            {t.name}
+          </span>
+          <span className="tiny soft cut" style={{ display: 'block' }}>
+            {t.description}
+          </span>
+        </span>
+        {t.roles
+          .filter((r) => r !== 'General')
+          .slice(0, 2)
+          .map((r) => (
+            <Tag key={r}>{r}</Tag>
+          ))}
+        <span className="tiny soft num">{count(t.tokens)}</span>
+      </label>
+    </li>
   );
 }

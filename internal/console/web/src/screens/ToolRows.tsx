@@ -2,7 +2,7 @@ import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Tool } from '../api/client';
 import { Tag, type Tone } from '../parts/elements';
-import { count, tokens } from '../parts/format';
+import { count } from '../parts/format';
 import { Virtual } from '../parts/Virtual';
 
 const height = 54;
@@ -17,8 +17,8 @@ export interface Hints {
 export function hints(t: Pick<Tool, 'annotations'>): [string, Tone][] {
   const a = (t.annotations ?? {}) as Hints;
   const out: [string, Tone][] = [];
-  if (a.readOnlyHint) out.push(['read-only', 'good']);
-  else if (a.destructiveHint) out.push(['destructive', 'bad']);
+  if (a.readOnlyHint) out.push(['Read-only', 'good']);
+  else if (a.destructiveHint) out.push(['Destructive', 'bad']);
   return out;
 }
 
@@ -71,7 +71,7 @@ const Row = memo(function Row({ t, server }: { t: Tool; server: boolean }) {
           style={{ width: '4.5rem', textAlign: 'right' }}
           title="Approximate cost of the definition in tokens"
         >
-          {count(tokens(t))} tok
+          {count(t.tokens)} tok
         </span>
       </Link>
     </li>

@@ -6,10 +6,14 @@ import { send } from '../api/client';
 import { useMe } from '../api/data';
 import { type Trigger, useDeliveries, useTrigger } from '../api/events';
 import { can } from '../app/permissions';
+import { Activity } from '../parts/Activity';
+import { DeliveryCharts } from '../parts/DeliveryCharts';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
 import { History } from '../parts/History';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
-import { draftOf } from '../parts/trigger';
+import { toast } from '../parts/toasts';
+import { bodyOf, draftOf } from '../parts/trigger';
+import { forgetUnsaved } from '../parts/unsaved';
 import { useParam } from '../parts/url';
 import { DeliveryRows } from './deliveries/DeliveryRows';
 import { actionOf, matchOf } from './triggers/summary';
@@ -29,14 +33,21 @@ function Page({ t }: { t: Trigger }) {
   const [tab, setTab] = useParam('tab', 'settings');
   const admin = can(me, 'admin');
   const may = admin && !t.declared;
+  const turn = (disabled: boolean) => send('PATCH', `/triggers/${t.name}`, { disabled });
+  const refresh = () => cache.invalidateQueries({ queryKey: ['triggers'] });
   const change = useMutation({
-    mutationFn: () => send('PATCH', `/triggers/${t.name}`, { disabled: !t.disabled }),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['triggers'] }),
+    mutationFn: (disabled: boolean) => turn(disabled),
+    onSuccess: (_, disabled) => toast(`${t.name} is ${disabled ? 'disabled' : 'enabled'}`, () => turn(!disabled).finally(refresh)),
+    onSettled: refresh,
   });
   const remove = useMutation({
     mutationFn: () => send('DELETE', `/triggers/${t.name}`),
     onSuccess: async () => {
+      forgetUnsaved();
       navigate('/triggers');
+      toast(`${t.name} is deleted`, () =>
+        send('POST', '/triggers', { name: t.name, disabled: t.disabled, ...bodyOf(draftOf(t)) }).finally(refresh),
+      );
       cache.removeQueries({ queryKey: ['triggers', t.name] });
       await cache.invalidateQueries({ queryKey: ['triggers'], exact: true });
     },
@@ -54,7 +65,12 @@ function Page({ t }: { t: Trigger }) {
       >
         {may && (
           <>
-            <Switch label="Enabled" checked={!t.disabled} disabled={change.isPending} onChange={() => change.mutate()} />
+            <Switch
+              label="Enabled"
+              checked={!t.disabled}
+              disabled={change.isPending}
+              onChange={(e) => change.mutate(!e.currentTarget.checked)}
+            />
             <Button variant="light" color="red" onClick={open}>
               Delete
             </Button>
@@ -69,12 +85,20 @@ function Page({ t }: { t: Trigger }) {
           choose={setTab}
           tabs={[
             ['settings', 'Settings'],
+            ['activity', 'Activity'],
             ['history', 'History'],
           ]}
         />
       )}
       {admin && tab === 'history' ? (
         <History object="trigger" id={t.name} />
+      ) : admin && tab === 'activity' ? (
+        <Activity
+          of={{ by: 'caller', first: 'trigger', second: t.name }}
+          filter={{ entry_point: 'delivery', caller: t.name }}
+          tokens={false}
+          more={(choice) => <DeliveryCharts choice={choice} filter={{ trigger: t.name }} calls={{ caller: t.name }} />}
+        />
       ) : (
         <>
           <TriggerEditor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
@@ -106,7 +130,7 @@ function Recent({ name }: { name: string }) {
       title="Recent deliveries"
       acts={
         <Link className="link small" href={`/deliveries?trigger=${name}`}>
-          All
+          View all
         </Link>
       }
     >

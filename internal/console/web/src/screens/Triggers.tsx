@@ -8,6 +8,7 @@ import { type Trigger, useReadyTriggers, useTriggers } from '../api/events';
 import { can } from '../app/permissions';
 import { Head, Panel, Scroll, Tag } from '../parts/elements';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
+import { toast } from '../parts/toasts';
 import { draftOf } from '../parts/trigger';
 import { useParam } from '../parts/url';
 import { actionOf, matchOf } from './triggers/summary';
@@ -67,9 +68,12 @@ function List({ may }: { may: boolean }) {
 function Rows({ all, may }: { all: Trigger[]; may: boolean }) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
+  const turn = (t: Trigger, disabled: boolean) => send('PATCH', `/triggers/${t.name}`, { disabled });
+  const refresh = () => cache.invalidateQueries({ queryKey: ['triggers'] });
   const change = useMutation({
-    mutationFn: (t: Trigger) => send('PATCH', `/triggers/${t.name}`, { disabled: !t.disabled }),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['triggers'] }),
+    mutationFn: (t: Trigger) => turn(t, !t.disabled),
+    onSuccess: (_, t) => toast(`${t.name} is ${t.disabled ? 'enabled' : 'disabled'}`, () => turn(t, t.disabled ?? false).finally(refresh)),
+    onSettled: refresh,
   });
   return (
     <>

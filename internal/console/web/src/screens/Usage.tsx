@@ -2,13 +2,13 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { X } from 'lucide-react';
 import { Link } from 'wouter';
 import { useWho } from '../api/data';
-import { Bars } from '../parts/Bars';
+import { DayChart } from '../parts/DayChart';
 import { Copy, Head, Panel, Scroll, Status } from '../parts/elements';
 import { bytes, count, span } from '../parts/format';
 import { usePrincipalPage } from '../parts/Principal';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
-import { dayName, type Errors, mostErrors, perDay, type Sum, sinceOf, useErrors, useSums } from './usage';
+import { type Errors, mostErrors, type Sum, sinceOf, useErrors, useSums } from './usage';
 
 const groups = [
   { value: 'tool', label: 'Tool' },
@@ -41,40 +41,31 @@ export default function Usage() {
             { value: '1', label: 'Today' },
             { value: '7', label: '7 days' },
             { value: '30', label: '30 days' },
+            { value: '90', label: '90 days' },
           ]}
         />
       </Head>
-      <Panel
-        title={
-          daily.data ? (
+      <div className="row">
+        <p className="grow">
+          {daily.data && (
             <>
-              {count(total)} calls <span className="soft small">{count(bad)} failed or refused</span>
-            </>
-          ) : (
-            'Calls'
-          )
-        }
-        acts={
-          chosen && (
-            <Button size="compact-sm" variant="light" rightSection={<X size={13} />} onClick={() => setOf('')}>
-              {of}
-            </Button>
-          )
-        }
-        pad
-      >
-        <QueryContent query={daily} rows={3}>
-          {(d) => (
-            <>
-              <Bars buckets={perDay(d, since, Number(days))} label={`Calls in the last ${days} days`} height={120} name={dayName} />
-              <div className="row plain tiny soft num" aria-hidden>
-                <span className="grow">{dayName({ from: Date.parse(`${since}T00:00:00Z`), ok: 0, failed: 0 })}</span>
-                <span>today</span>
-              </div>
+              <b className="num">{count(total)} calls</b> <span className="soft small">{count(bad)} failed or refused</span>
             </>
           )}
-        </QueryContent>
-      </Panel>
+        </p>
+        {chosen && (
+          <Button size="compact-sm" variant="light" rightSection={<X size={13} />} onClick={() => setOf('')}>
+            {of}
+          </Button>
+        )}
+      </div>
+      <DayChart
+        query={daily}
+        since={since}
+        days={Number(days)}
+        filter={chosen ? filterOf(chosen, by) : {}}
+        empty={<Empty title="No calls">There were no calls in this time range.</Empty>}
+      />
       <Panel
         title="Totals"
         acts={

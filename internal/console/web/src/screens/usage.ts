@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Call, get, type Page, query, type Schemas } from '../api/client';
-import type { Bucket } from '../parts/stats';
+import { type Call, get, getAll, type Page, query, type Schemas } from '../api/client';
 
 export type Sum = Schemas['Usage'];
 
@@ -11,22 +10,10 @@ export const sinceOf = (days: number): string => new Date(Date.now() - (days - 1
 export const useSums = (by: string, since: string, filter: Record<string, string> = {}, enabled = true) =>
   useQuery({
     queryKey: ['usage', by, since, filter],
-    queryFn: ({ signal }) => get<Page<Sum>>(`/usage${query({ by, since: `${since}T00:00:00Z`, ...filter })}`, signal),
+    queryFn: ({ signal }) => getAll<Sum>(`/usage${query({ by, since: `${since}T00:00:00Z`, ...filter })}`, signal),
     select: (p) => p.items,
     enabled,
   });
-
-// perDay makes a bar of each day.
-export function perDay(sums: readonly Sum[] | undefined, since: string, days: number): Bucket[] {
-  return Array.from({ length: days }, (_, i) => {
-    const from = Date.parse(`${since}T00:00:00Z`) + i * day;
-    const u = sums?.find((d) => d.day && Date.parse(d.day) === from);
-    const bad = (u?.errors ?? 0) + (u?.refused ?? 0);
-    return { from, ok: (u?.calls ?? 0) - bad, failed: bad };
-  });
-}
-
-export const dayName = (b: Bucket): string => new Date(b.from).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 const bad = ['error', 'timeout', 'denied', 'limited', 'invalid'];
 export const mostErrors = 1000;

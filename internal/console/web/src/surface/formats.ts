@@ -1,8 +1,9 @@
 import { asNumber } from './data.ts';
 
-// How values of a surface are written for people.
+// How values of a surface are written for people: numbers, amounts and dates as in the
+// language of the browser, the rest in that of the console.
 
-const language = 'en';
+const language = globalThis.navigator?.language || 'en';
 
 export function number(value: unknown, decimals?: number, grouping = true): string {
   const n = asNumber(value);
@@ -72,10 +73,15 @@ export function date(value: unknown, pattern: string): string {
   });
 }
 
-// day is a date as lists show it.
-export const day = (value: unknown): string => date(value, 'd MMM yyyy');
+const days = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 
-const plurals = new Intl.PluralRules(language);
+// day is a date as lists show it.
+export const day = (value: unknown): string => {
+  const d = moment(value);
+  return d ? days.format(d) : '';
+};
+
+const plurals = new Intl.PluralRules('en');
 
 export function plural(n: number, forms: Readonly<Record<string, string | undefined>>): string {
   if (n === 0 && forms.zero !== undefined) return forms.zero;

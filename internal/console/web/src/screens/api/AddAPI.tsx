@@ -267,7 +267,7 @@ function Save({
                 onChange={(e) => change({ id: e.currentTarget.value })}
               />
               <Checkbox
-                label="Visible only to me"
+                label="Private: visible only to me"
                 checked={options.isPrivate}
                 onChange={(e) => change({ isPrivate: e.currentTarget.checked })}
               />

@@ -146,7 +146,7 @@ export function DocumentInput({
         <NativeSelect
           label="Format"
           value={given.format}
-          data={[{ value: '', label: 'Auto' }, ...forms.map((f) => ({ value: f, label: formats[f] ?? f }))]}
+          data={[{ value: '', label: 'Auto-detect' }, ...forms.map((f) => ({ value: f, label: formats[f] ?? f }))]}
           onChange={(e) => change({ format: e.currentTarget.value })}
         />
       ) : null}

@@ -4,7 +4,7 @@ import { Check, Play } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { type APIPreview, get, type Schemas, type Server, type ServerDetail, send, type Tool } from '../../api/client';
-import { useRoles, useTool, useTools } from '../../api/data';
+import { useRoles, useTool } from '../../api/data';
 import { Panel, Scroll, Tag } from '../../parts/elements';
 import { FilterInput } from '../../parts/FilterInput';
 import { count, counted } from '../../parts/format';
@@ -12,6 +12,7 @@ import { matches } from '../../parts/search';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { useEdits, useSave } from '../../parts/useEdits';
+import { Virtual } from '../../parts/Virtual';
 import { OverrideSettings } from '../server/OverrideSettings';
 import { cleanOverrides, type Override, type Overrides, overridesBeside } from '../server/overrideFields';
 import { ModelSuggestions } from './ModelSuggestions';
@@ -19,7 +20,8 @@ import { Verb } from './Operations';
 
 type Endpoint = Schemas['APIEndpoint'];
 type Suggestion = Schemas['APIProblem'] & { edit: Schemas['APIEdit'] };
-const most = 300;
+const most = 100; // improvements
+const height = 58; // of a tool in the list
 const further = overridesBeside('hide', 'name', 'description');
 
 // useValidated is what a server's document comes to when it is read again, and
@@ -65,7 +67,6 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
   const [own, setOwn] = useParam('tool');
   const ready = preview.endpoints.filter((e) => e.callable);
   const found = ready.filter((e) => matches(q, e.key, e.tool, s.overrides?.[e.tool]?.name, e.description));
-  const shown = found.slice(0, most);
   const chosen = ready.find((e) => e.tool === own) ?? found[0];
   const suggestions = preview.problems.filter((p): p is Suggestion => p.edit !== undefined);
   return (
@@ -74,25 +75,34 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
       {suggestions.length > 0 && <Suggestions s={s} may={may} all={suggestions} open={setOwn} />}
       <div className="columns beside">
         <Panel title={counted(ready.length, 'tool')} acts={<FilterInput label="Find a tool" small value={q} change={setQ} />}>
-          <Scroll label="Tools to edit" className="rows" height="34rem">
-            {shown.map((e) => {
-              const o = s.overrides?.[e.tool];
-              return (
-                <button key={e.key} type="button" className="problem" aria-pressed={chosen?.key === e.key} onClick={() => setOwn(e.tool)}>
-                  <span className="row plain" style={{ width: '100%' }}>
-                    <span className="mono cut" style={{ fontWeight: 550 }}>
-                      {o?.name || e.tool}
-                    </span>
-                    {o?.hide && <Tag>hidden</Tag>}
-                    {(o?.name || o?.description) && <Tag tone="act">edited</Tag>}
-                  </span>
-                  <span className="row plain tiny soft" style={{ width: '100%' }}>
-                    <Verb of={e.key} />
-                  </span>
-                </button>
-              );
-            })}
-            {found.length > shown.length && <div className="small soft">{count(found.length - shown.length)} more. Search by name.</div>}
+          <Scroll label="Tools to edit" height="34rem">
+            <Virtual
+              count={found.length}
+              height={height}
+              label="Tools"
+              row={(i) => {
+                const e = found[i];
+                const o = e && s.overrides?.[e.tool];
+                return (
+                  e && (
+                    <li key={e.key} className="rows line" style={{ height }}>
+                      <button type="button" className="problem" aria-pressed={chosen?.key === e.key} onClick={() => setOwn(e.tool)}>
+                        <span className="row plain" style={{ width: '100%' }}>
+                          <span className="mono cut" style={{ fontWeight: 550 }}>
+                            {o?.name || e.tool}
+                          </span>
+                          {o?.hide && <Tag>hidden</Tag>}
+                          {(o?.name || o?.description) && <Tag tone="act">edited</Tag>}
+                        </span>
+                        <span className="row plain tiny soft" style={{ width: '100%' }}>
+                          <Verb of={e.key} />
+                        </span>
+                      </button>
+                    </li>
+                  )
+                );
+              }}
+            />
             {found.length === 0 && <Empty title="No tool matches" />}
           </Scroll>
         </Panel>
@@ -115,8 +125,8 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
     bodyOf: (fields, stored) => ({ overrides: cleanOverrides({ ...stored.overrides, [e.tool]: fields }) }),
     done: settled,
   });
-  const tools = useTools(s.id);
-  const live = tools.data?.find((t) => t.name === (was.name || e.tool));
+  const name = was.name || e.tool;
+  const exposed = s.tools?.includes(name) ? `${s.id}__${name}` : ''; // of a tool that is not hidden
   const same = JSON.stringify(cleanOverrides({ x: o })) === JSON.stringify(cleanOverrides({ x: form.stored }));
   const set = form.edit;
   const named = !o.name || /^[A-Za-z0-9_-]{1,64}$/.test(o.name);
@@ -125,10 +135,10 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
       <Panel
         title={<span className="mono">{was.name || e.tool}</span>}
         acts={
-          live && (
+          exposed && (
             <Button
               component={Link}
-              href={`/playground?name=${encodeURIComponent(live.exposed)}`}
+              href={`/playground?name=${encodeURIComponent(exposed)}`}
               size="compact-sm"
               variant="default"
               leftSection={<Play size={13} />}
@@ -196,7 +206,7 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
           {saving.dialog}
         </form>
       </Panel>
-      {live && <For name={live.exposed} may={may} />}
+      {exposed && <For name={exposed} may={may} />}
     </div>
   );
 }
@@ -269,16 +279,14 @@ function Roles({ t, may }: { t: Tool; may: boolean }) {
       {may && (
         <div className="acts">
           <Button type="submit" variant="default" disabled={same || (chosen.length === 0 && !category)} loading={save.isPending}>
-            Save roles
+            Save
           </Button>
           {tag && (
             <Button variant="subtle" onClick={() => save.mutate(true)}>
-              Use the rules
+              Set to auto
             </Button>
           )}
-          <span className="tiny soft">
-            {tag ? 'Set by a user.' : `Set by the rules with ${Math.round((t.class?.confidence ?? 0) * 100)} % confidence.`}
-          </span>
+          <span className="tiny soft">{tag ? 'Set by a user' : `Auto (${Math.round((t.class?.confidence ?? 0) * 100)} %)`}</span>
         </div>
       )}
       {save.error && <ErrorCard error={save.error} />}
@@ -359,6 +367,7 @@ function Suggestions({ s, may, all, open }: { s: ServerDetail; may: boolean; all
             )}
           </div>
         ))}
+        {all.length > most && <div className="small soft">{count(all.length - most)} more. Accept these first.</div>}
       </Scroll>
       {(save.error ?? tag.error) && (
         <div className="pad">

@@ -9,7 +9,7 @@ const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'Asia/K
 // AppEnvironment are switched while the App runs: it is told at once.
 export function AppEnvironment({ value, set }: { value: ContextOverrides; set: (s: ContextOverrides) => void }) {
   return (
-    <Panel title="Environment" pad>
+    <Panel title="Host context" pad>
       <div className="stack">
         <Choice
           label="Theme"

@@ -34,7 +34,7 @@ function Own({ t, running, ready }: { t: AppTool; running: RunningApp; ready: bo
   const call = useMutation({ mutationFn: () => running.call(t.name, args as Params) });
   const wrong = check(args, schema);
   return (
-    <Panel title={t.title || t.name} acts={t.annotations?.readOnlyHint ? <Tag tone="good">read-only</Tag> : <Tag>changes the App</Tag>} pad>
+    <Panel title={t.title || t.name} acts={t.annotations?.readOnlyHint ? <Tag tone="good">Read-only</Tag> : <Tag>Writes</Tag>} pad>
       <form
         className="stack"
         aria-label={t.name}

@@ -11,6 +11,7 @@ import { Ago, Copy, Panel, Tag } from '../../parts/elements';
 import { bytes } from '../../parts/format';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
+import { toast } from '../../parts/toasts';
 import { useFollowed } from './Log';
 
 // Policy is what the page may load and reach, and what it tried beyond that.
@@ -87,8 +88,9 @@ function Approval({ a, view, again }: { a: App; view: View; again: () => void })
   const cache = useQueryClient();
   const path = `/apps/${encodeURIComponent(a.name)}/approval`;
   const set = useMutation({
-    mutationFn: (yes: boolean) => (yes ? send('PUT', path, { digest: view.digest }) : send('DELETE', path)),
-    onSuccess: async () => {
+    mutationFn: (yes: boolean): Promise<unknown> => (yes ? send('PUT', path, { digest: view.digest }) : send('DELETE', path)),
+    onSuccess: async (_, yes) => {
+      if (!yes) toast('The approval is revoked', () => set.mutateAsync(true));
       await cache.invalidateQueries({ queryKey: ['apps'] });
       again();
     },

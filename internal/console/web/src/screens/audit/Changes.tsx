@@ -22,13 +22,13 @@ export function Changes() {
   const [id, setID] = useParam('object_id');
   const [entry, setEntry] = useParam('entry');
   const [range, setRange] = useParam('range');
-  const filter: ChangeFilter = { text, actor, object, object_id: id, entry_point: entry, since: sinceOf(range) };
+  const filter: ChangeFilter = { q: text, actor, object, object_id: id, entry_point: entry, since: sinceOf(range) };
   const pages = useAdminChanges(filter);
   const filtered = own.some((k) => params.has(k));
   return (
     <>
       <div className="row filters">
-        <FilterInput label="Text in values" placeholder="Text in objects or values" minWidth="11rem" value={text} change={setText} />
+        <FilterInput label="Text in values" placeholder="Words in objects or values" minWidth="11rem" value={text} change={setText} />
         <Exact label="Actor" placeholder="Actor: name or ID" value={actor} change={setActor} />
         <NativeSelect
           aria-label="Object"

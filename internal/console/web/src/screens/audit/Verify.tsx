@@ -96,7 +96,7 @@ export function Verify() {
         ) : report?.ok ? (
           <p className="row">
             <ShieldCheck size={18} color="var(--good)" aria-hidden />
-            <b>{count(report.records)} records are valid</b>
+            <b>{count(report.records)} records verified</b>
             <span className="soft">
               {report.first} to {report.last}, replica <code>{report.node}</code>
             </span>

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { AppWindow } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { useVersion } from '../../api/data';
 import { AppView, useSnapshot } from '../../apps/AppView';
 import { isObject, type Params } from '../../apps/protocol';
@@ -10,9 +10,20 @@ import type { RoomCall } from './room';
 
 // AppPlace is where a call's App stands in a conversation: as the agent that made
 // the call, with what the tool was given and gave. Old ones wait to be opened.
-export function AppPlace({ call, agent, open, offer }: { call: RoomCall; agent: string; open: boolean; offer: (text: string) => void }) {
+export function AppPlace({
+  call,
+  agent,
+  on,
+  open,
+  offer,
+}: {
+  call: RoomCall;
+  agent: string;
+  on: boolean;
+  open: () => void;
+  offer: (text: string) => void;
+}) {
   const version = useVersion().data?.version ?? '';
-  const [on, setOn] = useState(open);
   const first = useRef({ call, agent });
   const running = useMemo(() => {
     if (!on || !version) return undefined;
@@ -25,7 +36,7 @@ export function AppPlace({ call, agent, open, offer }: { call: RoomCall; agent: 
   if (!running)
     return (
       <div className="app-place">
-        <Button size="compact-sm" variant="default" leftSection={<AppWindow size={14} />} onClick={() => setOn(true)}>
+        <Button size="compact-sm" variant="default" leftSection={<AppWindow size={14} />} onClick={open}>
           Open the App
         </Button>
       </div>

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Ban, Check, CircleHelp, CircleX, Hand, Loader } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { useMe } from '../../api/data';
 import type { Approval, Decision } from '../../api/rooms';
@@ -20,7 +20,7 @@ export interface ApprovalState {
 
 const states: Record<CallState, [Tone, string, ReactNode]> = {
   running: ['act', 'running', <Loader key="" size={14} aria-hidden className="turns" />],
-  waiting: ['warn', 'needs approval', <Hand key="" size={14} aria-hidden />],
+  waiting: ['warn', 'Approval needed', <Hand key="" size={14} aria-hidden />],
   done: ['good', 'done', <Check key="" size={14} aria-hidden />],
   failed: ['bad', 'failed', <CircleX key="" size={14} aria-hidden />],
   denied: ['warn', 'denied', <Ban key="" size={14} aria-hidden />],
@@ -32,6 +32,7 @@ export function CallCard({
   agent,
   judge,
   open,
+  replaced,
   offer,
   writing,
 }: {
@@ -39,10 +40,17 @@ export function CallCard({
   agent: string;
   judge: ApprovalState | undefined;
   open: boolean;
+  replaced: boolean; // by what the agent shows of the result
   offer: (text: string) => void;
   writing: string | undefined;
 }) {
   const me = useMe().data;
+  const ready = call.view !== undefined && call.state === 'done';
+  const [app, setApp] = useState<'closed' | 'opened' | 'asked'>();
+  if (ready && app === undefined) setApp(open ? 'opened' : 'closed');
+  // Results are shown once: what the agent shows of them takes the place of an App that
+  // nobody asked for, and the App takes the place of the text.
+  const inApp = ready && (app === 'asked' || (app === 'opened' && !replaced));
   const [tone, name, icon] = states[call.state] ?? ['', call.state, null];
   const asked = call.state === 'waiting' ? judge?.approvals.find((a) => a.call.id === call.id) : undefined;
   return (
@@ -64,7 +72,7 @@ export function CallCard({
               {call.result_text && (
                 <>
                   <span className="tiny soft">Response</span>
-                  <Code>{call.result_text}</Code>
+                  {inApp ? <p className="small soft">The App below shows the response.</p> : <Code>{call.result_text}</Code>}
                 </>
               )}
               {call.state === 'lost' && (
@@ -80,7 +88,7 @@ export function CallCard({
         </div>
       )}
       {call.state === 'failed' && call.result_text && <p className="called-fault small cut">{call.result_text}</p>}
-      {call.view && call.state === 'done' && <AppPlace call={call} agent={agent} open={open} offer={offer} />}
+      {ready && <AppPlace call={call} agent={agent} on={inApp} open={() => setApp('asked')} offer={offer} />}
     </>
   );
 }

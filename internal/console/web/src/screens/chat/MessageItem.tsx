@@ -14,6 +14,7 @@ export const MessageItem = memo(function MessageItem({
   members,
   judge,
   open,
+  replaced,
   offer,
   writing,
   past,
@@ -25,6 +26,7 @@ export const MessageItem = memo(function MessageItem({
   members: readonly string[];
   judge: ApprovalState | undefined;
   open: boolean; // its Apps are opened at once
+  replaced: boolean; // what its agent shows takes their place
   offer: (text: string) => void;
   writing: Readonly<Record<string, string>> | undefined;
   past: string; // ids of its surfaces that were shown anew since, a line each
@@ -62,7 +64,16 @@ export const MessageItem = memo(function MessageItem({
         {m.text && <Markdown text={m.text} members={members} />}
         {m.live && <span className="caret" aria-hidden />}
         {m.calls.map((c) => (
-          <CallCard key={c.id} call={c} agent={m.author.name} judge={judge} open={open} offer={offer} writing={writing?.[c.id]} />
+          <CallCard
+            key={c.id}
+            call={c}
+            agent={m.author.name}
+            judge={judge}
+            open={open}
+            replaced={replaced}
+            offer={offer}
+            writing={writing?.[c.id]}
+          />
         ))}
         {m.surfaces.map((s) => (
           <SurfacePlace key={s.id} surface={s} agent={m.author.name} message={m.id} past={past.split('\n').includes(s.id)} />

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { forgetAllowed, type Member, type Room, type RoomFields, removeRoom, roomPath } from '../../api/rooms';
 import { editedFields } from '../../parts/edits';
 import { Panel } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 import { RoomForm, roomBody } from './RoomForm';
@@ -95,6 +96,7 @@ export function RoomSettings({ room, close }: { room: Room; close: () => void })
         )}
         {(forget.error ?? remove.error) && <ErrorCard error={forget.error ?? remove.error} />}
         <div className="acts">
+          <HistoryButton object="room" id={room.id} name={room.name} size="sm" />
           <Button
             color="red"
             variant={sure ? 'filled' : 'light'}

@@ -5,7 +5,9 @@ import { type Room, useInPlay } from '../../api/rooms';
 import { Panel, Tag } from '../../parts/elements';
 import { count } from '../../parts/format';
 import { Empty, QueryContent } from '../../parts/states';
+import { Virtual } from '../../parts/Virtual';
 
+const height = 42;
 const many = 40; // tools, above which models choose badly
 
 // RoomTools shows which tools each agent of a room may use now.
@@ -48,16 +50,26 @@ export function RoomTools({ room, close }: { room: Room; close: () => void }) {
                     {a.tools.length === 0 ? (
                       <p className="pad small soft">No tools.</p>
                     ) : (
-                      <div className="rows">
-                        {a.tools.map((t) => (
-                          <Link key={t.name} href={`/tools/${encodeURIComponent(t.name)}`}>
-                            <Wrench size={13} aria-hidden />
-                            <code className="cut grow">{t.name}</code>
-                            {t.has_view && <Tag tone="act">App</Tag>}
-                            {!t.read_only && <Tag tone="warn">writes</Tag>}
-                          </Link>
-                        ))}
-                      </div>
+                      <Virtual
+                        count={a.tools.length}
+                        height={height}
+                        label={`Tools of ${a.agent}`}
+                        row={(i) => {
+                          const t = a.tools[i];
+                          return (
+                            t && (
+                              <li key={t.name} className="rows line" style={{ height }}>
+                                <Link href={`/tools/${encodeURIComponent(t.name)}`}>
+                                  <Wrench size={13} aria-hidden />
+                                  <code className="cut grow">{t.name}</code>
+                                  {t.has_view && <Tag tone="act">App</Tag>}
+                                  {!t.read_only && <Tag tone="warn">writes</Tag>}
+                                </Link>
+                              </li>
+                            )
+                          );
+                        }}
+                      />
                     )}
                   </Panel>
                 ))}

@@ -15,7 +15,8 @@ import { RoomHead } from './RoomHead';
 import { RoomSearch } from './RoomSearch';
 import { RoomSettings } from './RoomSettings';
 import { RoomTools } from './RoomTools';
-import { past, reported } from './room';
+import { past, reported, withSurfaces } from './room';
+import { Starters } from './Starters';
 import { SurfaceHost } from './SurfacePlace';
 import { useRoom } from './useRoom';
 
@@ -96,6 +97,11 @@ function Conversation({ info }: { info: Room }) {
     const withApp = room.messages.filter((m) => m.calls.some((c) => c.view));
     return new Set(withApp.slice(-mostOpen).map((m) => m.id));
   }, [room.messages]);
+  const replaced = useMemo(() => withSurfaces(room.messages), [room.messages]);
+  const begin = (text: string) => {
+    setDraft(text);
+    document.querySelector<HTMLTextAreaElement>('.composer textarea')?.focus();
+  };
 
   const { mutate: pressOne, isPending: pressing } = pressed;
   const busy = room.run !== '' || pressing || send.isPending || judging;
@@ -139,7 +145,7 @@ function Conversation({ info }: { info: Room }) {
         {!loaded && <Loading rows={3} />}
         {error ? <ErrorCard error={error} retry={refresh} /> : null}
         {loaded && !error && room.messages.length === 0 && (
-          <Empty title="No messages yet">
+          <Empty title="No messages yet" action={<Starters room={info.id} choose={begin} />}>
             {agents.length === 0
               ? 'Add an agent in the settings of the room.'
               : `${agents.length === 1 ? `${agents[0]} answers your messages.` : `Mention an agent with @: ${agents.map((a) => `@${a}`).join(', ')}.`}`}
@@ -163,6 +169,7 @@ function Conversation({ info }: { info: Room }) {
                 members={agents}
                 judge={m.calls.some((c) => c.state === 'waiting') ? judge : undefined}
                 open={fresh.has(m.id)}
+                replaced={replaced.has(m.id)}
                 offer={offer}
                 writing={m.calls.some((c) => room.writing[c.id] !== undefined) ? room.writing : undefined}
                 past={gone.get(m.id)?.join('\n') ?? ''}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from './agui.ts';
-import { emptyRoom, type Message, past, type Room, type RoomChange, reduce, reported } from './room.ts';
+import { emptyRoom, type Message, past, type Room, type RoomChange, reduce, reported, withSurfaces } from './room.ts';
 
 const at = '2026-01-01T00:00:05Z';
 const all = (...happenings: (RoomChange | RoomEvent)[]): Room =>
@@ -340,4 +340,23 @@ test('a surface that is shown anew is past where it was', () => {
     ),
   );
   assert.deepEqual([...past(r.messages)], [['a', ['main']]]);
+});
+
+test('what an agent shows in its turn stands for the Apps of the calls of that turn', () => {
+  const surface = { version: 'v0.9', createSurface: { surfaceId: 's', catalogId: 'c' } };
+  const message = (id: string, name: string, run: string, more: Partial<Message> = {}): Message => ({
+    id,
+    at: `2026-01-01T00:00:0${id}Z`,
+    author: { kind: 'agent', name },
+    run,
+    text: '',
+    ...more,
+  });
+  const room = reduce(emptyRoom, {
+    kind: 'loaded',
+    messages: [message('1', 'bank', 'r1'), message('2', 'bank', 'r1'), message('3', 'clerk', 'r1'), message('4', 'bank', 'r2')],
+  });
+  assert.deepEqual([...withSurfaces(room.messages)], []);
+  const showing = room.messages.map((m) => (m.id === '2' ? { ...m, surfaces: [surface as never] } : m));
+  assert.deepEqual([...withSurfaces(showing)], ['1', '2']);
 });

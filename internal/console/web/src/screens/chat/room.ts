@@ -105,6 +105,14 @@ export function merge(now: readonly ShownMessage[], page: readonly Message[]): r
   ];
 }
 
+// withSurfaces are the ids of messages whose turn shows something: an agent's messages of
+// one run follow each other, and what it shows often comes after the calls.
+export function withSurfaces(messages: readonly ShownMessage[]): Set<string> {
+  const turn = (m: ShownMessage) => (m.run ? `${m.run} ${m.author.name}` : m.id);
+  const showing = new Set(messages.filter((m) => m.surfaces.length > 0).map(turn));
+  return new Set(messages.filter((m) => showing.has(turn(m))).map((m) => m.id));
+}
+
 function join(had: ShownMessage | undefined, kept: Message): ShownMessage {
   const surfaces = (kept.surfaces ?? []).flatMap((v) => readSurface(v) ?? []);
   const said: ShownMessage = {

@@ -15,9 +15,9 @@ const acts: { value: DeliveryAction; label: string; verb: string; about: string 
     verb: 'Replay',
     about: 'Makes the deliveries again with the same IDs, those of one agent in order.',
   },
-  { value: 'release', label: 'Release', verb: 'Release', about: 'Held deliveries continue at once.' },
-  { value: 'hold', label: 'Hold', verb: 'Hold', about: 'No attempt is made until they are released.' },
-  { value: 'drop', label: 'Drop', verb: 'Drop', about: 'Ends the deliveries. Those that wait behind them continue.' },
+  { value: 'release', label: 'Resume', verb: 'Resume', about: 'Paused deliveries continue at once.' },
+  { value: 'hold', label: 'Pause', verb: 'Pause', about: 'No attempt is made until they are resumed.' },
+  { value: 'drop', label: 'Discard', verb: 'Discard', about: 'Ends the deliveries. Those that wait behind them continue.' },
 ];
 
 const most = 10_000;

@@ -22,7 +22,7 @@ export function Timeline({ d, endpoint }: { d: Delivery; endpoint: Endpoint | un
           The delivery is a dead letter. You can replay it.
         </Step>
       )}
-      {d.state === 'dropped' && <Step mark="none" title="Dropped by a user" at={d.ended_at} />}
+      {d.state === 'dropped' && <Step mark="none" title="Discarded by a user" at={d.ended_at} />}
     </ol>
   );
 }

@@ -4,9 +4,10 @@ import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { query, send } from '../../api/client';
 import { type AgentEndpoint, useAgentEndpoints } from '../../api/events';
+import { Confirm } from '../../parts/Confirm';
 import { Ago, Panel, Tag } from '../../parts/elements';
 import { HistoryDialog } from '../../parts/History';
-import { Empty, ErrorCard, QueryContent } from '../../parts/states';
+import { Empty, QueryContent } from '../../parts/states';
 import { TokenForm } from './TokenForm';
 
 // AgentEndpoints are the agents' own MCP endpoints, with the tokens that let
@@ -15,8 +16,10 @@ export function AgentEndpoints() {
   const cache = useQueryClient();
   const all = useAgentEndpoints(true);
   const [edit, setEdit] = useState<Partial<AgentEndpoint> | null>(null);
+  const [removing, setRemoving] = useState<AgentEndpoint | null>(null);
   const drop = useMutation({
     mutationFn: (e: AgentEndpoint) => send('DELETE', `/agent-tokens/${encodeURIComponent(e.agent)}${query({ url: e.url })}`),
+    onSuccess: () => setRemoving(null),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agent-tokens'] }),
   });
   const [history, setHistory] = useState('');
@@ -30,11 +33,6 @@ export function AgentEndpoints() {
         </Button>
       }
     >
-      {drop.error && (
-        <div className="pad">
-          <ErrorCard error={drop.error} />
-        </div>
-      )}
       <QueryContent query={all} rows={2}>
         {(list) =>
           list.length === 0 ? (
@@ -68,7 +66,7 @@ export function AgentEndpoints() {
                   <Button size="compact-xs" variant="subtle" onClick={() => setEdit(e)}>
                     Edit
                   </Button>
-                  <Button size="compact-xs" variant="subtle" color="red" loading={drop.isPending} onClick={() => drop.mutate(e)}>
+                  <Button size="compact-xs" variant="subtle" color="red" onClick={() => setRemoving(e)}>
                     Remove
                   </Button>
                   <Button size="compact-xs" variant="subtle" color="gray" onClick={() => setHistory(e.agent)}>
@@ -81,6 +79,23 @@ export function AgentEndpoints() {
         }
       </QueryContent>
       {history && <HistoryDialog object="agent-endpoint" id={history} name={history} close={() => setHistory('')} />}
+      {removing && (
+        <Confirm
+          title={`Remove the endpoint of ${removing.agent}?`}
+          act="Remove"
+          of={drop}
+          run={() => drop.mutate(removing)}
+          close={() => {
+            drop.reset();
+            setRemoving(null);
+          }}
+        >
+          <p>
+            Its token and its signing secret are erased. Deliveries to <code className="wrap">{removing.url}</code> go without them.
+          </p>
+          <p>This cannot be undone.</p>
+        </Confirm>
+      )}
       <Modal opened={edit !== null} onClose={close} title={edit?.agent ? `Endpoint of ${edit.agent}` : 'Add an endpoint of an agent'}>
         {edit && <TokenForm had={edit} close={close} />}
       </Modal>

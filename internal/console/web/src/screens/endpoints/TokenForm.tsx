@@ -3,8 +3,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Failure, type Schemas, send } from '../../api/client';
 import type { AgentEndpoint } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
+import { useFields } from '../../parts/useFields';
 
 const headers = [
   { value: 'auto', label: 'From its registration, or Authorization' },
@@ -26,12 +28,19 @@ function sameOrigin(a: string, b: string | undefined): boolean {
 // of it goes on.
 export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: () => void }) {
   const cache = useQueryClient();
-  const [agent, setAgent] = useState(had.agent ?? '');
-  const [url, setURL] = useState(had.url ?? '');
-  const [header, setHeader] = useState(had.header ?? 'auto');
-  const [transport, setTransport] = useState(had.transport ?? 'http');
-  const [token, setToken] = useState('');
-  const [sign, setSign] = useState(false);
+  const {
+    fields: f,
+    text,
+    check,
+  } = useFields({
+    agent: had.agent ?? '',
+    url: had.url ?? '',
+    header: had.header ?? 'auto',
+    transport: had.transport ?? 'http',
+    token: '',
+    sign: false,
+  });
+  const { agent, url } = f;
   const [version, setVersion] = useState(had.updated_at);
   const put = useMutation({
     mutationFn: () =>
@@ -40,10 +49,10 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         `/agent-tokens/${encodeURIComponent(agent)}`,
         {
           url,
-          header,
-          transport,
-          sign,
-          token: token || undefined,
+          header: f.header,
+          transport: f.transport,
+          sign: f.sign,
+          token: f.token || undefined,
         },
         { match: sameOrigin(url, had.url) ? version : undefined },
       ),
@@ -66,6 +75,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         </div>
       </div>
     );
+  const faults = faultsOf(put.error, ['url', 'header', 'transport', 'token']);
   const ready = agent !== '' && /^https?:\/\/\S+$/.test(url);
   return (
     <form
@@ -82,17 +92,15 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         required
         readOnly={had.agent !== undefined}
         data-autofocus
-        value={agent}
-        onChange={(e) => setAgent(e.currentTarget.value)}
+        {...text('agent')}
       />
       <TextInput
         label="URL"
         description="MCP endpoint of the agent"
         placeholder="https://agent.example/mcp"
         required
-        value={url}
-        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : undefined}
-        onChange={(e) => setURL(e.currentTarget.value)}
+        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : faults.url}
+        {...text('url')}
       />
       <PasswordInput
         label="Token"
@@ -102,28 +110,23 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
             : 'Optional. Stored encrypted and never shown again. References (env:NAME, file:/path) are read for each delivery.'
         }
         autoComplete="off"
-        value={token}
-        onChange={(e) => setToken(e.currentTarget.value)}
+        error={faults.token}
+        {...text('token')}
       />
       <div className="row">
-        <NativeSelect className="grow" label="Header" value={header} data={headers} onChange={(e) => setHeader(e.currentTarget.value)} />
+        <NativeSelect className="grow" label="Header" data={headers} {...text('header')} />
         <NativeSelect
           className="grow"
           label="Transport"
-          value={transport}
           data={[
             { value: 'http', label: 'Streamable HTTP' },
             { value: 'sse', label: 'HTTP+SSE' },
           ]}
-          onChange={(e) => setTransport(e.currentTarget.value as typeof transport)}
+          {...text('transport')}
         />
       </div>
-      <Checkbox
-        label={had.signed ? 'Create a new signing secret' : 'Create a signing secret'}
-        checked={sign}
-        onChange={(e) => setSign(e.currentTarget.checked)}
-      />
-      {put.error && <ErrorCard error={put.error} />}
+      <Checkbox label={had.signed ? 'Create a new signing secret' : 'Create a signing secret'} {...check('sign')} />
+      {unplaced(put.error, faults) ? <ErrorCard error={put.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!ready} loading={put.isPending}>
           Save

@@ -1,30 +1,27 @@
 import { Button, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
 import type { Taken } from '../../api/events';
 import { counted } from '../../parts/format';
 import { parseJSON } from '../../parts/parseJSON';
 import { ErrorCard } from '../../parts/states';
+import { useFields } from '../../parts/useFields';
 
 // SendEvent sends an event as any sender does: it is stored when the answer comes,
 // and triggers make calls of it.
 export function SendEvent({ close }: { close: () => void }) {
   const cache = useQueryClient();
-  const [type, setType] = useState('');
-  const [agent, setAgent] = useState('');
-  const [source, setSource] = useState('');
-  const [key, setKey] = useState('');
-  const [data, setData] = useState('{}');
-  const parsed = parseJSON(data);
+  const { fields: f, text } = useFields({ type: '', agent: '', source: '', key: '', data: '{}' });
+  const { type } = f;
+  const parsed = parseJSON(f.data);
   const take = useMutation({
     mutationFn: () =>
       send<Taken>('POST', '/events', {
         type,
-        agent: agent || undefined,
-        source: source || undefined,
-        dedupe_key: key || undefined,
+        agent: f.agent || undefined,
+        source: f.source || undefined,
+        dedupe_key: f.key || undefined,
         data: parsed.value,
       }),
     onSuccess: () => {
@@ -48,33 +45,18 @@ export function SendEvent({ close }: { close: () => void }) {
           placeholder="report.finished"
           required
           data-autofocus
-          value={type}
-          onChange={(e) => setType(e.currentTarget.value)}
+          {...text('type')}
         />
         <TextInput
           className="grow"
           label="Agent"
           description="The agent that it concerns. Events of one agent keep their order."
-          value={agent}
-          onChange={(e) => setAgent(e.currentTarget.value)}
+          {...text('agent')}
         />
       </div>
       <div className="row" style={{ alignItems: 'flex-start' }}>
-        <TextInput
-          className="grow"
-          label="Source"
-          description="Where it comes from"
-          placeholder="api"
-          value={source}
-          onChange={(e) => setSource(e.currentTarget.value)}
-        />
-        <TextInput
-          className="grow"
-          label="Deduplication key"
-          description="Events with the same key are stored once."
-          value={key}
-          onChange={(e) => setKey(e.currentTarget.value)}
-        />
+        <TextInput className="grow" label="Source" description="Where it comes from" placeholder="api" {...text('source')} />
+        <TextInput className="grow" label="Idempotency key" description="Events with the same key are stored once." {...text('key')} />
       </div>
       <div className="editor">
         <Textarea
@@ -84,9 +66,8 @@ export function SendEvent({ close }: { close: () => void }) {
           minRows={4}
           maxRows={16}
           spellCheck={false}
-          value={data}
           error={parsed.problem}
-          onChange={(e) => setData(e.currentTarget.value)}
+          {...text('data')}
         />
       </div>
       {take.error && <ErrorCard error={take.error} />}

@@ -1,5 +1,5 @@
 import { Button, PasswordInput, Textarea, TextInput } from '@mantine/core';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../../api/client';
@@ -8,6 +8,7 @@ import { can } from '../../app/permissions';
 import { joinCommand } from '../../parts/command';
 import { Copy, ExternalLink, Head, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, Loading } from '../../parts/states';
+import { useFields } from '../../parts/useFields';
 import { CommandsOff, useRunsCommands } from '../server/CommandsOff';
 import { Consent } from '../server/Consent';
 
@@ -78,16 +79,18 @@ export default function AddPack({ id }: { id: string }) {
 
 const wanted = (q: Question) => !q.optional && !q.default;
 
+interface Filled {
+  answers: Texts;
+  names: Texts;
+  agreed: Record<string, boolean>; // to the command of a server
+}
+
 function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: string } }) {
   const me = useMe().data;
   const cache = useQueryClient();
   const [, navigate] = useLocation();
-  const [answers, setAnswers] = useState<Texts>({});
-  const [names, setNames] = useState<Texts>(() => freeNames(pack));
-  const [agreed, setAgreed] = useState<Record<string, boolean>>({});
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const [added, setAdded] = useState<Added | null>(null);
+  const { fields: f, edit } = useFields<Filled>(() => ({ answers: {}, names: freeNames(pack), agreed: {} }));
+  const { answers, names, agreed } = f;
 
   const questions = pack.questions ?? [];
   // A secret is sent once, with the consent to what it is for.
@@ -109,31 +112,26 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
   const off = !useRunsCommands() && commands.length > 0;
   const ready = may && !off && current && !plan.error && missing.length === 0 && !taken && commands.every((s) => agreed[s.id]);
 
-  const answer = (name: string, value: string) => {
-    setAnswers((a) => ({ ...a, [name]: value }));
-    setAgreed({});
-    setError(null);
-  };
-  const add = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const done = await send<Added>('POST', '/packs/add', {
+  const add = useMutation({
+    mutationFn: () =>
+      send<Added>('POST', '/packs/add', {
         ...choice,
         answers,
         names,
         commands: Object.fromEntries(commands.map((s) => [s.id, s.command])),
-      });
+      }),
+    onSuccess: async ({ agents, servers }) => {
       await Promise.all(['servers', 'tools', 'packs', 'agents', 'secrets'].map((key) => cache.invalidateQueries({ queryKey: [key] })));
-      if (done.agents.length === 0 && done.servers[0]) navigate(`/servers/${done.servers[0].id}`);
-      else setAdded(done);
-    } catch (err) {
-      setError(err);
-    }
-    setBusy(false);
+      if (agents.length === 0 && servers[0]) navigate(`/servers/${servers[0].id}`);
+    },
+  });
+  // A consent is to what was read: another answer or name is another command.
+  const answer = (name: string, value: string) => {
+    edit({ answers: { ...answers, [name]: value }, agreed: {} });
+    add.reset();
   };
 
-  if (added) return <Done added={added} />;
+  if (add.data && (add.data.agents.length > 0 || !add.data.servers[0])) return <Done added={add.data} />;
   return (
     <div className="stack">
       {may && off && <CommandsOff lines={[packLine(choice.pack, questions, answers)]} />}
@@ -143,7 +141,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
             className="stack"
             onSubmit={(e) => {
               e.preventDefault();
-              if (ready) void add();
+              if (ready) add.mutate();
             }}
           >
             {questions.map((q) => (
@@ -167,8 +165,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
                   value={names[`server/${s.name}`] ?? s.name}
                   error={s.taken ? 'A server with this ID exists.' : undefined}
                   onChange={(e) => {
-                    setNames({ ...names, [`server/${s.name}`]: e.currentTarget.value });
-                    setAgreed({});
+                    edit({ names: { ...names, [`server/${s.name}`]: e.currentTarget.value }, agreed: {} });
                   }}
                 />
               ),
@@ -179,7 +176,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
                 label={now.agents.length === 1 ? 'Name of the agent' : `Name of the agent ${a.pack}`}
                 value={names[`agent/${a.pack}`] ?? a.pack}
                 error={a.taken ? 'An agent with this name exists.' : undefined}
-                onChange={(e) => setNames({ ...names, [`agent/${a.pack}`]: e.currentTarget.value })}
+                onChange={(e) => edit({ names: { ...names, [`agent/${a.pack}`]: e.currentTarget.value } })}
               />
             ))}
             {plan.error && <ErrorCard error={plan.error} />}
@@ -193,16 +190,16 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
                   words={s.command ?? []}
                   env={Object.fromEntries((s.env ?? []).map((name) => [name, '']))}
                   checked={agreed[s.id] ?? false}
-                  setChecked={(c) => setAgreed({ ...agreed, [s.id]: c })}
+                  setChecked={(c) => edit({ agreed: { ...agreed, [s.id]: c } })}
                 />
               ))}
             {may && off ? null : may ? (
               <div className="acts">
-                <Button type="submit" disabled={!ready || busy} loading={busy}>
+                <Button type="submit" disabled={!ready || add.isPending} loading={add.isPending}>
                   Add {now.servers.length === 1 ? now.servers[0]?.id : 'all'}
                 </Button>
                 <span className="small soft" aria-live="polite">
-                  {busy
+                  {add.isPending
                     ? commands.length > 0
                       ? 'Downloading and starting. The first time can take a minute.'
                       : 'Testing the connection…'
@@ -214,7 +211,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
             ) : (
               <p className="soft">Your role cannot add servers. Ask a developer or an admin.</p>
             )}
-            {error !== null && <ErrorCard error={error} />}
+            {add.error && <ErrorCard error={add.error} />}
           </form>
         </Panel>
         <About pack={pack} now={now} />

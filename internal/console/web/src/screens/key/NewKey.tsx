@@ -1,6 +1,5 @@
 import { Button, Checkbox, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useState } from 'react';
 import { type CreatedKey, type User, useAction } from '../../api/admin';
 import { type Key, send } from '../../api/client';
 import { useAgents, useMe } from '../../api/data';
@@ -10,6 +9,7 @@ import { agentScopes, roleScopes, scopeMeanings, scopes } from '../../parts/role
 import { SuggestInput } from '../../parts/SuggestInput';
 import { ErrorCard } from '../../parts/states';
 import { TokenDialog } from '../../parts/TokenDialog';
+import { useFields } from '../../parts/useFields';
 
 type Owner = 'me' | 'user' | 'agent' | 'service';
 
@@ -50,7 +50,7 @@ export function NewKey({ user, agent, close }: { user?: User; agent?: string; cl
   const me = useMe().data;
   const admin = can(me, 'admin');
   const fixed = user !== undefined || agent !== undefined;
-  const [f, setFields] = useState<Fields>({
+  const { fields: f, edit } = useFields<Fields>({
     name: '',
     owner: user ? 'user' : agent ? 'agent' : me?.person ? 'me' : 'service',
     user: user?.name ?? '',
@@ -59,7 +59,6 @@ export function NewKey({ user, agent, close }: { user?: User; agent?: string; cl
     expiry: '',
     at: '',
   });
-  const edit = (part: Partial<Fields>) => setFields({ ...f, ...part });
   const [typed] = useDebouncedValue(f.user, 150);
   const users = useFirst<User>('/users', { q: typed }, 20, admin && f.owner === 'user' && !user);
   const agents = useAgents(f.owner === 'agent' && !agent).data?.filter((a) => admin || a.owner === `user:${me?.user}`);

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, SegmentedControl, Textarea } from '@mantine/core';
-import { Play, RotateCcw, Square } from 'lucide-react';
-import { useMemo, useRef } from 'react';
+import { ChevronDown, ChevronRight, Play, RotateCcw, Square } from 'lucide-react';
+import { useId, useMemo, useRef } from 'react';
 import { Panel, Tabs } from '../../parts/elements';
 import { instanceURL } from '../../parts/instanceURL';
 import { Code } from '../../parts/Json';
@@ -22,6 +22,8 @@ export function Arguments({ target }: { target: Target }) {
   const past = useRecordRun();
   const [draft, setDraft] = useKept<{ text: string } | null>(sessionStorage, draftKey(target), null);
   const [how, setHow] = useParam('as', 'both');
+  const [folded, setFolded] = useKept(sessionStorage, 'junctor-arguments-folded', false);
+  const id = useId();
   const text = draft?.text ?? JSON.stringify(initial(target.schema) ?? {}, null, 2);
   const { value, problem } = useMemo(() => parse(text), [text]);
   const whole = useRef<unknown>({}); // the last that could be read
@@ -33,7 +35,12 @@ export function Arguments({ target }: { target: Target }) {
   };
   return (
     <Panel
-      title={target.kind === 'resource' ? 'Address' : 'Arguments'}
+      title={
+        <button type="button" className="plainly row plain" aria-expanded={!folded} aria-controls={id} onClick={() => setFolded(!folded)}>
+          {folded ? <ChevronRight size={15} aria-hidden /> : <ChevronDown size={15} aria-hidden />}
+          {target.kind === 'resource' ? 'Address' : 'Arguments'}
+        </button>
+      }
       acts={
         <>
           <Examples of={of} value={whole.current} load={(args) => setDraft({ text: JSON.stringify(args, null, 2) })} />
@@ -68,34 +75,38 @@ export function Arguments({ target }: { target: Target }) {
           }
         }}
       >
-        <div className={how === 'both' ? 'columns' : 'stack'}>
-          {how !== 'json' && (
-            <fieldset className="bare" disabled={!!problem}>
-              <SchemaForm
-                schema={target.schema}
-                value={whole.current}
-                wrong={wrong}
-                change={(v) => setDraft({ text: JSON.stringify(v, null, 2) })}
-              />
-              {problem && <p className="small soft">Invalid JSON. Fix it to use the form.</p>}
-            </fieldset>
-          )}
-          {how !== 'form' && (
-            <div className="editor stack tight">
-              <Textarea
-                aria-label="Arguments as JSON"
-                autosize
-                minRows={5}
-                maxRows={24}
-                spellCheck={false}
-                value={text}
-                error={problem}
-                onChange={(e) => setDraft({ text: e.currentTarget.value })}
-              />
-              <ArgumentProblems wrong={wrong} />
-            </div>
-          )}
-        </div>
+        {folded ? (
+          <code className="small soft cut">{JSON.stringify(value)}</code>
+        ) : (
+          <div id={id} className="stack">
+            {how !== 'json' && (
+              <fieldset className="bare" disabled={!!problem}>
+                <SchemaForm
+                  schema={target.schema}
+                  value={whole.current}
+                  wrong={wrong}
+                  change={(v) => setDraft({ text: JSON.stringify(v, null, 2) })}
+                />
+                {problem && <p className="small soft">Invalid JSON. Fix it to use the form.</p>}
+              </fieldset>
+            )}
+            {how !== 'form' && (
+              <div className="editor stack tight">
+                <Textarea
+                  aria-label="Arguments as JSON"
+                  autosize
+                  minRows={5}
+                  maxRows={24}
+                  spellCheck={false}
+                  value={text}
+                  error={problem}
+                  onChange={(e) => setDraft({ text: e.currentTarget.value })}
+                />
+                <ArgumentProblems wrong={wrong} />
+              </div>
+            )}
+          </div>
+        )}
         <div className="acts">
           <Button type="submit" leftSection={<Play size={15} />} disabled={!fits || state.busy} title="Ctrl+Enter">
             {verbs[target.kind]}
@@ -144,14 +155,24 @@ const missing = (wrong: Wrong[]) => {
 
 function Snippets({ target, args }: { target: Target; args: unknown }) {
   const [lang, setLang] = useKept(localStorage, 'junctor-language', 'curl');
-  const all = snippetsOf({ origin: instanceURL(), kind: target.kind, server: target.server, name: target.name, args });
+  const name = target.kind === 'resource' ? fill(target.name, (args ?? {}) as Record<string, unknown>) : target.name;
+  const all = snippetsOf({ origin: instanceURL(), kind: target.kind, server: target.server, name, args });
   const chosen = all.find((s) => s.key === lang) ?? all[0];
   return (
     <details style={{ marginTop: '0.875rem' }}>
-      <summary className="small soft">Code for this call</summary>
+      <summary className="small soft">Code snippets</summary>
       <div className="stack" style={{ marginTop: '0.5rem' }}>
         <Tabs label="Language" now={chosen?.key ?? ''} choose={setLang} tabs={all.map((s) => [s.key, s.name])} />
         {chosen && <Code label="Copy the code">{chosen.text}</Code>}
+        <p className="tiny soft">
+          Set <code>JUNCTOR_KEY</code> to a key with the scope tools:call first.
+          {chosen?.how && (
+            <>
+              {' '}
+              Run it: <code>{chosen.how}</code>
+            </>
+          )}
+        </p>
       </div>
     </details>
   );

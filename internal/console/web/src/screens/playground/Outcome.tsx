@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { useApps } from '../../api/data';
 import { AppView } from '../../apps/AppView';
 import { useStage } from '../../apps/stage';
 import { Panel, Tag } from '../../parts/elements';
@@ -14,9 +13,7 @@ import { lastArgs, type Run, start, type Target, useRecordRun } from './run';
 
 // Outcome is what a run says, asks and gives.
 export function Outcome({ target }: { target: Target }) {
-  const apps = useApps(target.kind === 'tool');
-  const app = apps.data?.find((a) => a.name === target.name);
-  const { running, run: state } = useStage(target, app !== undefined, () => ({}));
+  const { running, run: state } = useStage(target, target.app ?? false, () => ({}));
   const past = useRecordRun();
   const [tab, setTab] = useParam('show', 'content');
   const answer = state.answer;
@@ -28,7 +25,7 @@ export function Outcome({ target }: { target: Target }) {
         answer && (
           <span className="row plain small">
             {answer.input ? (
-              <Tag tone="act">input required</Tag>
+              <Tag tone="act">Awaiting input</Tag>
             ) : answer.task ? (
               <Tag tone="act">task</Tag>
             ) : (
@@ -54,7 +51,7 @@ export function Outcome({ target }: { target: Target }) {
           </details>
         )}
         {state.error ? <ErrorCard error={state.error} /> : null}
-        {app && running && <AppView key={state.first} running={running} title={app.title || app.tool} />}
+        {target.app && running && <AppView key={state.first} running={running} title={target.title || target.name} />}
         {answer?.input ? (
           <InputRequests
             asks={asks}

@@ -1,10 +1,10 @@
 import { ActionIcon, Button } from '@mantine/core';
-import { History, RotateCcw } from 'lucide-react';
+import { Columns2, History, RotateCcw } from 'lucide-react';
 import { Link } from 'wouter';
 import { Ago, Panel, Tag } from '../../parts/elements';
 import { span } from '../../parts/format';
 import { useParam } from '../../parts/url';
-import { leaveArgs, type PastRun, start, useRecordRun, useRunHistory } from './run';
+import { leaveArgs, type PastRun, start, useCompared, useRecordRun, useRunHistory } from './run';
 
 const outcomes: Record<string, 'good' | 'bad' | 'act' | ''> = { success: 'good', error: 'bad', asked: 'act', canceled: '' };
 
@@ -15,6 +15,9 @@ export function RunHistory() {
   const [, setName] = useParam('name');
   const [, setServer] = useParam('server');
   const past = useRecordRun();
+  const [compared, setCompared] = useCompared();
+  // The third choice takes the place of the first.
+  const compare = (id: string) => setCompared(compared.includes(id) ? compared.filter((c) => c !== id) : [...compared, id].slice(-2));
   if (pasts.length === 0) return null;
   const load = (p: PastRun) => {
     leaveArgs(p, p.args);
@@ -26,7 +29,7 @@ export function RunHistory() {
     <Panel
       title={
         <span className="row plain">
-          <History size={15} aria-hidden /> Recent runs
+          <History size={15} aria-hidden /> History
         </span>
       }
       acts={
@@ -36,8 +39,8 @@ export function RunHistory() {
       }
     >
       <div className="rows" style={{ maxHeight: '20rem', overflowY: 'auto' }}>
-        {pasts.map((p, i) => (
-          <div key={p.at + i}>
+        {pasts.map((p) => (
+          <div key={p.id}>
             <button type="button" className="plainly grow" title="Fill in these arguments" onClick={() => load(p)}>
               <span className="mono small cut" style={{ display: 'block' }}>
                 {p.name}
@@ -57,6 +60,16 @@ export function RunHistory() {
             <span className="tiny soft wide">
               <Ago at={p.at} />
             </span>
+            <ActionIcon
+              aria-label={`Compare: ${p.name}`}
+              title="Compare the results of two runs"
+              aria-pressed={compared.includes(p.id)}
+              variant={compared.includes(p.id) ? 'light' : 'subtle'}
+              size="sm"
+              onClick={() => compare(p.id)}
+            >
+              <Columns2 size={13} />
+            </ActionIcon>
             <ActionIcon
               aria-label={`Run again: ${p.name}`}
               size="sm"

@@ -1,66 +1,78 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import type { Tool } from '../../api/client';
-import { useOffer, useServers, useTools } from '../../api/data';
+import type { Schemas, Tool } from '../../api/client';
+import { useOffer, useServers, useTool } from '../../api/data';
+import { useFirst } from '../../api/lists';
 import { Panel } from '../../parts/elements';
+import { count } from '../../parts/format';
 import type { Schema } from '../../parts/schema';
 import { matches } from '../../parts/search';
 import { ErrorCard, Loading } from '../../parts/states';
 import type { Kind, Target } from './run';
 
-// useTargets lists what can be tried.
-export function useTargets(kind: Kind, server: string) {
-  const tools = useTools();
-  const offer = useOffer(server || 'demo');
-  const list = useMemo((): Target[] | undefined => {
-    if (kind === 'tool')
-      return tools.data?.map((t: Tool) => ({
-        kind,
-        name: t.exposed,
-        server: '',
-        title: t.title ?? '',
-        about: t.description ?? '',
-        schema: t.input_schema as Schema,
-      }));
-    if (!offer.data) return undefined;
-    const own = server || 'demo';
-    if (kind === 'prompt')
-      return offer.data.prompts.map((p) => {
-        const args = (Array.isArray(p.arguments) ? p.arguments : []) as { name: string; description?: string; required?: boolean }[];
-        return {
-          kind,
-          name: String(p.name),
-          server: own,
-          title: String(p.title ?? ''),
-          about: String(p.description ?? ''),
-          schema: {
-            type: 'object',
-            properties: Object.fromEntries(args.map((a) => [a.name, { type: 'string', description: a.description }])),
-            required: args.filter((a) => a.required).map((a) => a.name),
-          },
-        };
-      });
-    return [...offer.data.resources, ...offer.data.templates].map((r) => {
-      const uri = String(r.uri ?? r.uriTemplate ?? '');
-      const holes = r.uri ? [] : [...uri.matchAll(/\{([^}]+)\}/g)].map((m) => (m[1] ?? '').replace(/^[+#./;?&]/, ''));
+const most = 60; // targets in the list; the search finds the others
+
+// useTarget reads what was chosen to be tried: a tool by itself, a resource or prompt with
+// the offer of its server.
+export function useTarget(kind: Kind, server: string, name: string) {
+  const tool = useTool(kind === 'tool' ? name : '');
+  const offer = useOffer(server || 'demo', kind !== 'tool' && name !== '');
+  const target = useMemo((): Target | undefined => {
+    if (kind === 'tool') return tool.data && toolTarget(tool.data);
+    const listed = offer.data && offered(kind, offer.data, server || 'demo').find((t) => t.name === name);
+    return listed ?? anywhere(kind, server, name);
+  }, [kind, server, name, tool.data, offer.data]);
+  const source = kind === 'tool' ? tool : offer;
+  return { target, error: source.error, refetch: source.refetch };
+}
+
+const toolTarget = (t: Tool): Target => ({
+  kind: 'tool',
+  name: t.exposed,
+  server: '',
+  title: t.title ?? '',
+  about: t.description ?? '',
+  schema: (t.input_schema ?? { type: 'object' }) as Schema,
+  app: t.app?.startsWith('ui:') ?? false,
+});
+
+// offered are the resources or prompts of a server.
+function offered(kind: Kind, offer: Schemas['Offer'], own: string): Target[] {
+  if (kind === 'prompt')
+    return offer.prompts.map((p) => {
+      const args = (Array.isArray(p.arguments) ? p.arguments : []) as { name: string; description?: string; required?: boolean }[];
       return {
         kind,
-        name: uri,
+        name: String(p.name),
         server: own,
-        title: String(r.title ?? r.name ?? ''),
-        about: String(r.description ?? ''),
+        title: String(p.title ?? ''),
+        about: String(p.description ?? ''),
         schema: {
           type: 'object',
-          properties: Object.fromEntries(holes.map((h) => [h, { type: 'string' }])),
-          required: holes,
-          additionalProperties: false,
+          properties: Object.fromEntries(args.map((a) => [a.name, { type: 'string', description: a.description }])),
+          required: args.filter((a) => a.required).map((a) => a.name),
         },
       };
     });
-  }, [kind, server, tools.data, offer.data]);
-  const source = kind === 'tool' ? tools : offer;
-  return { list, error: source.error, refetch: source.refetch };
+  return [...offer.resources, ...offer.templates].map((r) => {
+    const uri = String(r.uri ?? r.uriTemplate ?? '');
+    const holes = r.uri ? [] : [...uri.matchAll(/\{([^}]+)\}/g)].map((m) => (m[1] ?? '').replace(/^[+#./;?&]/, ''));
+    return {
+      kind,
+      name: uri,
+      server: own,
+      title: String(r.title ?? r.name ?? ''),
+      about: String(r.description ?? ''),
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries(holes.map((h) => [h, { type: 'string' }])),
+        required: holes,
+        additionalProperties: false,
+      },
+    };
+  });
 }
 
 const address = /^[a-z][a-z0-9+.-]*:\S+$/i;
@@ -76,95 +88,40 @@ export function anywhere(kind: Kind, server: string, name: string): Target | und
 // TargetChooser finds something to try.
 export function TargetChooser({
   kind,
-  targets,
-  name,
+  chosen,
   choose,
   server,
   setServer,
 }: {
   kind: Kind;
-  targets: ReturnType<typeof useTargets>;
-  name: string;
+  chosen: Target | undefined;
   choose: (n: string) => void;
   server: string;
   setServer: (s: string) => void;
 }) {
   const servers = useServers();
-  const [q, setQ] = useState('');
   const [open, setOpen] = useState(false);
-  const chosen = targets.list?.find((t) => t.name === name) ?? anywhere(kind, server, name);
-  const found = useMemo(() => (targets.list ?? []).filter((t) => matches(q, t.name, t.title, t.about)).slice(0, 60), [targets.list, q]);
-  const showList = open || !chosen;
-  if (targets.error) return <ErrorCard error={targets.error} retry={() => targets.refetch()} />;
+  const take = (name: string) => {
+    choose(name);
+    setOpen(false);
+  };
   return (
     <Panel>
       {kind !== 'tool' && (
-        <div className="pad row" style={{ paddingBottom: 0 }}>
-          <span className="small soft">Server</span>
-          {servers.data?.map((s) => (
-            <Button
-              key={s.id}
-              size="compact-sm"
-              variant={(server || 'demo') === s.id ? 'light' : 'subtle'}
-              color={(server || 'demo') === s.id ? undefined : 'gray'}
-              onClick={() => {
-                setServer(s.id);
-                choose('');
-              }}
-            >
-              {s.id}
-            </Button>
-          ))}
+        <div className="pad" style={{ paddingBottom: 0 }}>
+          <NativeSelect
+            label="Server"
+            value={server || 'demo'}
+            data={servers.data?.map((s) => s.id) ?? [server || 'demo']}
+            onChange={(e) => {
+              setServer(e.currentTarget.value);
+              choose('');
+            }}
+          />
         </div>
       )}
-      {showList ? (
-        <>
-          <div className="pad" style={{ paddingBottom: '0.5rem' }}>
-            <TextInput
-              placeholder={`Find a ${kind}`}
-              aria-label={`Find a ${kind}`}
-              value={q}
-              onChange={(e) => setQ(e.currentTarget.value)}
-              onKeyDown={(e) => {
-                const first = found[0]?.name ?? (kind === 'resource' && address.test(q) ? q : '');
-                if (e.key === 'Enter' && first) {
-                  choose(first);
-                  setOpen(false);
-                }
-              }}
-            />
-          </div>
-          {!targets.list ? (
-            <Loading />
-          ) : (
-            <div className="palette-list" role="listbox" aria-label={`${kind}s`} style={{ maxHeight: '20rem' }}>
-              {found.map((t) => (
-                <button
-                  key={t.name}
-                  type="button"
-                  aria-selected={t.name === name}
-                  role="option"
-                  onClick={() => {
-                    choose(t.name);
-                    setOpen(false);
-                  }}
-                >
-                  <span className="mono cut" style={{ flex: 'none', maxWidth: '55%' }}>
-                    {t.name}
-                  </span>
-                  <span className="cut soft small grow">{t.about || t.title}</span>
-                </button>
-              ))}
-              {found.length === 0 && kind === 'resource' && address.test(q) && (
-                <button type="button" role="option" aria-selected={false} onClick={() => choose(q)}>
-                  <span className="mono cut">{q}</span>
-                  <span className="soft small">Read this URI</span>
-                </button>
-              )}
-              {found.length === 0 && <p className="soft pad">{q ? 'Nothing matches.' : 'Nothing to choose.'}</p>}
-            </div>
-          )}
-        </>
+      {open || !chosen ? (
+        <TargetList kind={kind} server={server} name={chosen?.name ?? ''} take={take} />
       ) : (
         <div className="pad row plain" style={{ alignItems: 'flex-start' }}>
           <div className="grow">
@@ -186,5 +143,67 @@ export function TargetChooser({
         </div>
       )}
     </Panel>
+  );
+}
+
+interface Listed {
+  name: string;
+  title: string;
+  about: string;
+}
+
+// TargetList shows what can be chosen. The server searches tools; the offer of one server is
+// searched here.
+function TargetList({ kind, server, name, take }: { kind: Kind; server: string; name: string; take: (name: string) => void }) {
+  const [q, setQ] = useState('');
+  const [searched] = useDebouncedValue(q, 120);
+  const tools = useFirst<Tool>('/tools', { q: searched, schemas: 'false' }, most, kind === 'tool');
+  const offer = useOffer(server || 'demo', kind !== 'tool');
+  const all = useMemo((): Listed[] | undefined => {
+    if (kind === 'tool') return tools.data?.items.map((t) => ({ name: t.exposed, title: t.title ?? '', about: t.description ?? '' }));
+    return offer.data && offered(kind, offer.data, server || 'demo').filter((t) => matches(q, t.name, t.title, t.about));
+  }, [kind, server, q, tools.data, offer.data]);
+  const source = kind === 'tool' ? tools : offer;
+  if (source.error) return <ErrorCard error={source.error} retry={() => source.refetch()} />;
+  const found = all?.slice(0, most) ?? [];
+  const total = (kind === 'tool' ? tools.data?.total : all?.length) ?? 0;
+  const unlisted = kind === 'resource' && address.test(q) ? q : '';
+  return (
+    <>
+      <div className="pad" style={{ paddingBottom: '0.5rem' }}>
+        <TextInput
+          placeholder={`Find a ${kind}`}
+          aria-label={`Find a ${kind}`}
+          value={q}
+          onChange={(e) => setQ(e.currentTarget.value)}
+          onKeyDown={(e) => {
+            const first = found.find((t) => matches(q, t.name, t.title, t.about))?.name ?? unlisted;
+            if (e.key === 'Enter' && first) take(first);
+          }}
+        />
+      </div>
+      {!all ? (
+        <Loading />
+      ) : (
+        <div className="palette-list" role="listbox" aria-label={`${kind}s`} style={{ maxHeight: '20rem' }}>
+          {found.map((t) => (
+            <button key={t.name} type="button" aria-selected={t.name === name} role="option" onClick={() => take(t.name)}>
+              <span className="mono cut" style={{ flex: 'none', maxWidth: '55%' }}>
+                {t.name}
+              </span>
+              <span className="cut soft small grow">{t.about || t.title}</span>
+            </button>
+          ))}
+          {found.length === 0 && unlisted && (
+            <button type="button" role="option" aria-selected={false} onClick={() => take(unlisted)}>
+              <span className="mono cut">{unlisted}</span>
+              <span className="soft small">Read this URI</span>
+            </button>
+          )}
+        </div>
+      )}
+      {all && found.length === 0 && !unlisted && <p className="soft pad">{q ? 'Nothing matches.' : 'Nothing to choose.'}</p>}
+      {total > found.length && <p className="small soft pad">{count(total - found.length)} more. Search by name or description.</p>}
+    </>
   );
 }

@@ -15,6 +15,7 @@ export interface Target {
   title: string;
   about: string;
   schema: Schema;
+  app?: boolean; // whether the tool has a page
 }
 
 export interface RunResult {
@@ -26,8 +27,10 @@ export interface RunResult {
   call?: string;
 }
 
-// PastRun is something that was tried.
+// PastRun is something that was tried. ns is the duration that its record has, or how long
+// it took here if there is no record.
 export interface PastRun {
+  id: string;
   at: string;
   kind: Kind;
   name: string;
@@ -36,6 +39,7 @@ export interface PastRun {
   outcome: string;
   ns: number;
   call?: string;
+  result?: unknown; // absent if it is too large to be kept
 }
 
 export interface Run {
@@ -91,16 +95,18 @@ export async function start(t: Target, args: unknown, past: (p: PastRun) => void
     const goesOn = more.request_state !== undefined;
     return { busy: true, began: begun, first: goesOn ? r.first : begun, log: goesOn ? r.log : [] };
   });
-  const note = (outcome: string, call?: string) =>
+  const note = (outcome: string, answer?: RunResult) =>
     past({
+      id: crypto.randomUUID(),
       at: new Date().toISOString(),
       kind: t.kind,
       name: t.name,
       server: t.server,
       args,
       outcome,
-      ns: (performance.now() - begun) * 1e6,
-      call,
+      ns: answer?.duration_ns ?? (performance.now() - begun) * 1e6,
+      ...(answer?.call ? { call: answer.call } : {}),
+      ...(answer && JSON.stringify(answer.result).length <= mostKept ? { result: answer.result } : {}),
     });
   const body: Record<string, unknown> = {
     kind: t.kind,
@@ -120,7 +126,7 @@ export async function start(t: Target, args: unknown, past: (p: PastRun) => void
       } else if (e.name === 'result') {
         const answer = data as RunResult;
         setRun(of, (r) => ({ ...r, busy: false, answer }));
-        note(answer.input ? 'asked' : answer.is_error ? 'error' : 'success', answer.call);
+        note(answer.input ? 'asked' : answer.is_error ? 'error' : 'success', answer);
       } else if (e.name === 'error') throw new Failure(data as Problem, 'POST /run');
     });
     setRun(of, (r) =>
@@ -151,7 +157,12 @@ export async function start(t: Target, args: unknown, past: (p: PastRun) => void
   }
 }
 
+const mostKept = 100_000; // characters of a result that are kept for a comparison
+
 export const useRunHistory = () => useKept<PastRun[]>(sessionStorage, 'junctor-runs', []);
+
+// useCompared has the ids of at most two runs whose results are compared.
+export const useCompared = () => useKept<string[]>(sessionStorage, 'junctor-compared', []);
 
 // useRecordRun gives what takes down a run.
 export function useRecordRun() {

@@ -43,7 +43,10 @@ export function AuthFields({
       {draft.type === 'basic' && text('username', 'User name', { autoComplete: 'off' })}
       {oauth &&
         text('client_id', 'Client ID', {
-          description: draft.type === 'oauth' ? 'Only if you registered a client by hand. By default, Junctor registers one.' : undefined,
+          description:
+            draft.type === 'oauth'
+              ? 'Client registration: only if you registered a client by hand. By default, Junctor registers one.'
+              : undefined,
         })}
       {oauth && (
         <NativeSelect

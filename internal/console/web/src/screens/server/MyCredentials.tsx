@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schemas, type ServerDetail, send } from '../../api/client';
 import { useMe, useMyCredentials } from '../../api/data';
+import { Confirm } from '../../parts/Confirm';
 import { authNames, authOf, type Draft, lacks } from '../../parts/connection';
 import { Ago, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
@@ -37,7 +38,8 @@ function Form({ s, now }: { s: ServerDetail; now: Schemas['MyCredential'] | unde
     onSuccess: () => setDraft({ ...draft, secret: '' }),
     ...settled,
   });
-  const erase = useMutation({ mutationFn: () => send('DELETE', path), ...settled });
+  const [asked, setAsked] = useState(false);
+  const erase = useMutation({ mutationFn: () => send('DELETE', path), onSuccess: () => setAsked(false), ...settled });
   return (
     <form
       className="stack"
@@ -69,12 +71,26 @@ function Form({ s, now }: { s: ServerDetail; now: Schemas['MyCredential'] | unde
           {now?.entered ? 'Replace' : 'Save'}
         </Button>
         {now?.entered && (
-          <Button variant="default" loading={erase.isPending} onClick={() => erase.mutate()}>
+          <Button variant="default" onClick={() => setAsked(true)}>
             Delete
           </Button>
         )}
       </div>
-      {(enter.error || erase.error) && <ErrorCard error={enter.error ?? erase.error} />}
+      {enter.error && <ErrorCard error={enter.error} />}
+      {asked && (
+        <Confirm
+          title={`Delete your credentials for ${s.id}?`}
+          act="Delete"
+          of={erase}
+          run={() => erase.mutate()}
+          close={() => {
+            erase.reset();
+            setAsked(false);
+          }}
+        >
+          <p>Your calls to this server, and those of your agents, fail until you enter credentials again.</p>
+        </Confirm>
+      )}
     </form>
   );
 }

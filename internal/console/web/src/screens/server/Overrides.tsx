@@ -6,13 +6,14 @@ import type { Server, ServerDetail } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
+import { count } from '../../parts/format';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 import { OverrideSettings } from './OverrideSettings';
-import { cleanOverrides, type Overrides, overridesBeside } from './overrideFields';
+import { cleanOverrides, isToolName, nameRule, type Overrides, overridesBeside } from './overrideFields';
 
-const most = 200;
+const most = 25; // rows, each with four inputs; the search finds the others
 
 // What a row has no place for is drawn below it.
 const further = overridesBeside('hide', 'name', 'description', 'read_only');
@@ -36,6 +37,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
     bodyOf: (fields) => ({ overrides: cleanOverrides(fields) }),
     done: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
   });
+  const misnamed = own.filter((n) => !isToolName(all[n]?.name));
   const set = (name: string, part: Partial<Overrides[string]>) => form.edit({ [name]: { ...all[name], ...part } });
   if (own.length === 0) return null;
   return (
@@ -66,6 +68,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
               placeholder="other name"
               disabled={!may}
               value={all[n]?.name ?? ''}
+              error={isToolName(all[n]?.name) ? undefined : nameRule}
               onChange={(e) => set(n, { name: e.currentTarget.value })}
             />
             <TextInput
@@ -105,10 +108,15 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
       </Scroll>
       {may && (
         <div className="pad acts" style={{ borderTop: '1px solid var(--line-soft)' }}>
-          <Button variant="default" disabled={same} loading={saving.busy} onClick={saving.save}>
+          <Button variant="default" disabled={same || misnamed.length > 0} loading={saving.busy} onClick={saving.save}>
             Save tools
           </Button>
-          {own.length > shown.length && <span className="small soft">{own.length - shown.length} more. Search by name.</span>}
+          {misnamed.length > 0 && (
+            <span className="small soft">
+              The new name of {misnamed.join(', ')} is not possible. {nameRule}
+            </span>
+          )}
+          {own.length > shown.length && <span className="small soft">{count(own.length - shown.length)} more. Search by name.</span>}
         </div>
       )}
       {saving.error !== null && (

@@ -8,6 +8,8 @@ import { Confirm } from '../../parts/Confirm';
 import { Ago, Copy, Panel } from '../../parts/elements';
 import { instanceURL } from '../../parts/instanceURL';
 import { Principal } from '../../parts/Principal';
+import { toast } from '../../parts/toasts';
+import { forgetUnsaved } from '../../parts/unsaved';
 import { OverrideRows } from './Overrides';
 import { ServerForm } from './ServerForm';
 import { ViewSwitch } from './ViewSwitch';
@@ -86,7 +88,9 @@ function Remove({ s }: { s: ServerDetail }) {
         cache.invalidateQueries({ queryKey: ['servers'], exact: true }),
         cache.invalidateQueries({ queryKey: ['tools'] }),
       ]);
+      forgetUnsaved();
       navigate('/servers');
+      toast(`${s.title || s.id} is removed`);
     },
   });
   return (

@@ -1,9 +1,11 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { LogIn, LogOut } from 'lucide-react';
+import { useState } from 'react';
 import { type Me, type ServerDetail, send } from '../../api/client';
 import { useMe, useServerLogin, useTraces } from '../../api/data';
 import { can } from '../../app/permissions';
+import { Confirm } from '../../parts/Confirm';
 import { Ago, Panel, Tag, type Tone } from '../../parts/elements';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { MyCredentials } from './MyCredentials';
@@ -61,8 +63,10 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
   const cache = useQueryClient();
   const login = useServerLogin(s.id, shared, can(me, 'tools:call'));
   const path = `/servers/${s.id}/login${shared ? '?shared=true' : ''}`;
+  const [asked, setAsked] = useState(false);
   const leave = useMutation({
     mutationFn: () => send('DELETE', path),
+    onSuccess: () => setAsked(false),
     onSettled: () => cache.invalidateQueries({ queryKey: ['servers', s.id] }),
   });
   const mine = perUser(s) && !shared;
@@ -108,7 +112,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                 ) : null}
                 {l.client_id && (
                   <>
-                    <dt>Client ID</dt>
+                    <dt>Client registration</dt>
                     <dd>
                       <code>{l.client_id}</code>
                     </dd>
@@ -134,7 +138,12 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                 </Button>
               )}
               {l.state !== 'none' && (
-                <Button variant="default" leftSection={<LogOut size={15} />} loading={leave.isPending} onClick={() => leave.mutate()}>
+                <Button
+                  variant="default"
+                  leftSection={<LogOut size={15} />}
+                  loading={leave.isPending}
+                  onClick={() => (mine ? leave.mutate() : setAsked(true))}
+                >
                   Log out
                 </Button>
               )}
@@ -144,7 +153,12 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                 ? 'Only your calls and those of your agents use this login.'
                 : 'The login opens in a new tab. Tokens are stored encrypted and never shown.'}
             </p>
-            {leave.error && <ErrorCard error={leave.error} />}
+            {leave.error && !asked && <ErrorCard error={leave.error} />}
+            {asked && (
+              <Confirm title={`Log out of ${s.id}?`} act="Log out" of={leave} run={() => leave.mutate()} close={() => setAsked(false)}>
+                <p>Everybody uses this login. Until somebody logs in again, calls to the server fail.</p>
+              </Confirm>
+            )}
           </div>
         )}
       </QueryContent>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cleanOverrides, overridesBeside } from './overrideFields.ts';
+import { cleanOverrides, isToolName, overridesBeside } from './overrideFields.ts';
 
 test('every setting of a tool is kept, and what changes nothing is left out', () => {
   const all = {
@@ -21,4 +21,9 @@ test('settings that a row has no place for are those of the API', () => {
     'open_world',
     'tags',
   ]);
+});
+
+test('a tool is given a name that clients accept', () => {
+  for (const name of ['', undefined, 'find_all-2', 'x'.repeat(64)]) assert.ok(isToolName(name));
+  for (const name of ['find all', 'find!', 'x'.repeat(65), 'ä', 'a.b']) assert.ok(!isToolName(name));
 });

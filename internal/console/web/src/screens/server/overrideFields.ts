@@ -27,3 +27,8 @@ export function cleanOverrides(all: Overrides): Overrides {
   }
   return out;
 }
+
+// isToolName reports whether a name can be given to a tool. Without one, it keeps its own.
+export const isToolName = (name: string | undefined): boolean => !name || /^[A-Za-z0-9_-]{1,64}$/.test(name);
+
+export const nameRule = 'Use up to 64 letters, digits, _ and -.';

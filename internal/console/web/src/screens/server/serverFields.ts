@@ -53,7 +53,7 @@ const known: Record<string, ServerField> = {
   auth: { label: 'Authentication', kinds: ['url', 'generated'] },
   headers: { label: 'Headers', kinds: ['url', 'generated'], code: true },
   title: { label: 'Title' },
-  private: { label: 'Visible only to its owner', description: '' },
+  private: { label: 'Private: visible only to its owner', description: '' },
   credentials: {
     label: 'Credentials for calls',
     description: '',

@@ -5,8 +5,12 @@ import { useState } from 'react';
 import { get, query, type Schemas, send } from '../../api/client';
 import { useAgents, useMe, useServers } from '../../api/data';
 import { can } from '../../app/permissions';
+import { Confirm } from '../../parts/Confirm';
 import { Panel, Tag, type Tone } from '../../parts/elements';
+import { FilterInput } from '../../parts/FilterInput';
+import { count, counted } from '../../parts/format';
 import { save } from '../../parts/save';
+import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 import { Consent } from '../server/Consent';
 
@@ -60,6 +64,8 @@ function Declared() {
   );
 }
 
+const most = 30; // servers and agents that are drawn
+
 function Pack() {
   const servers = useServers().data?.filter((s) => s.mode === 'bring-your-own') ?? [];
   const agents = useAgents().data ?? [];
@@ -71,12 +77,16 @@ function Pack() {
     },
     onSuccess: (made) => save('pack.yaml', made.text),
   });
+  const [q, setQ] = useState('');
   const boxes = [...servers.map((s) => ['server', s.id, s.title]), ...agents.map((a) => ['agent', a.name, a.title])];
+  const found = boxes.filter(([kind, name, title]) => chosen.includes(`${kind}/${name}`) || matches(q, name, title));
+  const shown = found.slice(0, most);
   return (
     <Panel title="Create a pack" pad>
       <div className="stack">
         <p className="soft">Select servers and agents to share. Each credential becomes a question. Check the file before you share it.</p>
-        {boxes.map(([kind, name, title]) => {
+        {boxes.length > most && <FilterInput label="Find servers and agents" value={q} change={setQ} />}
+        {shown.map(([kind, name, title]) => {
           const key = `${kind}/${name}`;
           return (
             <Checkbox
@@ -87,6 +97,7 @@ function Pack() {
             />
           );
         })}
+        {found.length > most && <p className="small soft">{count(found.length - most)} more. Search by name.</p>}
         {boxes.length === 0 && <p className="small soft">Add a server or an agent first.</p>}
         <div className="acts">
           <Button
@@ -124,10 +135,12 @@ function Import() {
   const cache = useQueryClient();
   const [text, setText] = useState('');
   const [prune, setPrune] = useState(false);
+  const [asked, setAsked] = useState(false);
   const [agreed, setAgreed] = useState<Record<string, boolean>>({});
   const apply = useMutation({
     mutationFn: (dry: boolean) => send<{ changes: Change[] }>('POST', '/apply', { file: text, prune, dry_run: dry }),
     onSuccess: (_, dry) => {
+      setAsked(false);
       if (!dry) void cache.invalidateQueries();
     },
   });
@@ -137,6 +150,7 @@ function Import() {
   };
   const changes = apply.data?.changes;
   const planned = changes !== undefined && apply.variables;
+  const removed = planned ? changes.filter((c) => c.action === 'remove') : [];
   const commands = planned ? changes.filter((c) => c.command && c.command.length > 0) : [];
   return (
     <Panel title="Apply a file" pad>
@@ -202,12 +216,26 @@ function Import() {
           <Button
             disabled={!planned || changes.length === 0 || !commands.every((c) => agreed[c.id])}
             loading={apply.isPending && !apply.variables}
-            onClick={() => apply.mutate(false)}
+            onClick={() => (removed.length > 0 ? setAsked(true) : apply.mutate(false))}
           >
             Apply
           </Button>
         </div>
       </div>
+      {asked && (
+        <Confirm
+          title={`Remove ${counted(removed.length, 'server or agent', 'servers and agents')}?`}
+          act="Apply and remove"
+          of={apply}
+          run={() => apply.mutate(false)}
+          close={() => setAsked(false)}
+        >
+          <p>These are not in the file. They are removed with their credentials and keys, which cannot be undone:</p>
+          <p className="wrap">
+            <b>{removed.map((c) => c.id).join(', ')}</b>
+          </p>
+        </Confirm>
+      )}
     </Panel>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Modal, NativeSelect, NumberInput, TextInput } from '@mantine/core';
+import { Button, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -7,7 +7,11 @@ import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
+import { HistoryButton } from '../../parts/History';
+import { type Bound, LimitInput } from '../../parts/LimitInput';
 import { ErrorCard, QueryContent } from '../../parts/states';
+import { toast } from '../../parts/toasts';
+import { forgetUnsaved } from '../../parts/unsaved';
 import { useEdits, useSave } from '../../parts/useEdits';
 
 type Policy = Schemas['LimitState'];
@@ -23,9 +27,12 @@ export function Limits() {
       title="Limits of tiers and tools"
       acts={
         may && (
-          <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
-            Add
-          </Button>
+          <>
+            <HistoryButton object="limits" id="" name="limits" size="compact-sm" />
+            <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
+              Add
+            </Button>
+          </>
         )
       }
     >
@@ -39,8 +46,8 @@ export function Limits() {
                   <th className="right">Per second</th>
                   <th className="right wide">Burst</th>
                   <th className="right">Per day</th>
-                  <th className="right wide">Concurrent</th>
-                  <th className="wide">Over the limit</th>
+                  <th className="right wide">Concurrency</th>
+                  <th className="wide">When exceeded</th>
                   <th />
                 </tr>
               </thead>
@@ -82,7 +89,7 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
   const fieldsOf = (p: Policy): Bounds => ({ ...(p.tiers?.[before] ?? p.tools?.[before]) });
   const form = useEdits(policy, fieldsOf);
   const l = form.fields;
-  const done = { onSuccess: close, onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
+  const done = { onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
   const saving = useSave({
     of: form,
     fieldsOf,
@@ -93,16 +100,19 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       return cache.invalidateQueries({ queryKey: ['limits'] });
     },
   });
-  const remove = useMutation({ mutationFn: () => send('PATCH', '/limits', { remove: [before] }), ...done });
-  const field = (key: 'per_second' | 'burst' | 'per_day' | 'concurrent', label: string) => (
-    <NumberInput
-      label={label}
-      min={0}
-      hideControls
-      value={l[key] ?? ''}
-      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
-    />
-  );
+  const kind = before.includes('/') ? 'tools' : 'tiers';
+  const remove = useMutation({
+    mutationFn: () => send('PATCH', '/limits', { remove: [before] }),
+    onSuccess: () => {
+      forgetUnsaved();
+      close();
+      toast(`The limits of ${before} are removed`, () =>
+        send('PATCH', '/limits', { [kind]: { [before]: form.stored } }).finally(done.onSettled),
+      );
+    },
+    onSettled: done.onSettled,
+  });
+  const field = (key: Bound, label: string) => <LimitInput label={label} value={l[key]} change={(v) => form.edit({ [key]: v })} />;
   return (
     <form
       className="stack"
@@ -115,9 +125,9 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       {field('per_second', 'Calls per second')}
       {field('burst', 'Burst')}
       {field('per_day', 'Calls per day')}
-      {field('concurrent', 'Concurrent calls')}
+      {field('concurrent', 'Concurrency')}
       <NativeSelect
-        label="Over the limit"
+        label="When exceeded"
         value={l.over_limit ?? 'reject'}
         data={[
           { value: 'reject', label: 'refuse the call' },

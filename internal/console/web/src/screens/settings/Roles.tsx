@@ -7,6 +7,7 @@ import { type Schemas, send } from '../../api/client';
 import { useListPages } from '../../api/lists';
 import { Confirm } from '../../parts/Confirm';
 import { Panel, Scroll, Tag } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { NextPage } from '../../parts/NextPage';
 import { roleMeanings, roleScopes, roles } from '../../parts/roles';
 import { ErrorCard, QueryContent } from '../../parts/states';
@@ -91,6 +92,7 @@ function WorkRoles() {
               {all.map((r) => (
                 <div key={r.name}>
                   <span className="grow cut">{r.name}</span>
+                  {r.own && <HistoryButton object="role" id={r.name} name={r.name} />}
                   {r.own ? (
                     <Button
                       size="compact-xs"
@@ -102,7 +104,7 @@ function WorkRoles() {
                       Delete
                     </Button>
                   ) : (
-                    <Tag>built in</Tag>
+                    <Tag>Built-in</Tag>
                   )}
                 </div>
               ))}

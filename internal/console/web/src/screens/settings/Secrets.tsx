@@ -5,7 +5,9 @@ import { useState } from 'react';
 import { getAll, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
+import { Confirm } from '../../parts/Confirm';
 import { Ago, Panel } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 
 export function Secrets() {
@@ -18,10 +20,16 @@ export function Secrets() {
   const cache = useQueryClient();
   const [edit, setEdit] = useState<{ owner: string; name: string } | null>(null);
   const [value, setValue] = useState('');
-  const rotate = useMutation({ mutationFn: () => send<Schemas['RotationResult']>('POST', '/secrets/rotate') });
+  const [asked, setAsked] = useState(false);
+  const [rotating, setRotating] = useState(false);
+  const rotate = useMutation({
+    mutationFn: () => send<Schemas['RotationResult']>('POST', '/secrets/rotate'),
+    onSuccess: () => setRotating(false),
+  });
   const done = {
     onSuccess: () => {
       setEdit(null);
+      setAsked(false);
       setValue('');
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['secrets'] }),
@@ -35,24 +43,35 @@ export function Secrets() {
       acts={
         can(me, 'admin') &&
         me?.tenant === 'default' && (
-          <Button size="compact-sm" variant="default" loading={rotate.isPending} onClick={() => rotate.mutate()}>
-            Replace the sealing key
+          <Button size="compact-sm" variant="default" loading={rotate.isPending} onClick={() => setRotating(true)}>
+            Rotate encryption key
           </Button>
         )
       }
     >
-      {rotate.error && (
-        <div className="pad">
-          <ErrorCard error={rotate.error} />
-        </div>
+      {rotating && (
+        <Confirm
+          title="Rotate the encryption key?"
+          act="Rotate"
+          harmless
+          of={rotate}
+          run={() => rotate.mutate()}
+          close={() => setRotating(false)}
+        >
+          <p>
+            All stored secrets are encrypted again with the newest key. Back up the key file first: without it, nobody can decrypt them.
+          </p>
+        </Confirm>
       )}
       {rotate.data && (
         <div className="pad stack tight small" role="status">
           <p>
-            {rotate.data.rewrapped} secrets now use the new sealing key <code>{rotate.data.key_id}</code>. Keep a copy of the key file apart
-            from your backups.
+            {rotate.data.rewrapped} secrets now use the new encryption key <code>{rotate.data.key_id}</code>. Keep a copy of the key file
+            apart from your backups.
           </p>
-          {(rotate.data.broken ?? 0) > 0 && <p>{rotate.data.broken} secrets cannot be decrypted with any sealing key. Enter them again.</p>}
+          {(rotate.data.broken ?? 0) > 0 && (
+            <p>{rotate.data.broken} secrets cannot be decrypted with any encryption key. Enter them again.</p>
+          )}
           {rotate.data.unused && rotate.data.unused.length > 0 && (
             <p>Remove {rotate.data.unused.join(', ')} from JUNCTOR_SEAL_KEY: no longer used.</p>
           )}
@@ -74,6 +93,7 @@ export function Secrets() {
                   <span className="small soft">
                     set <Ago at={s.updated_at} />
                   </span>
+                  <HistoryButton object="secret" id={`${s.owner}/${s.name}`} name={`${s.owner}/${s.name}`} />
                   <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ owner: s.owner, name: s.name })}>
                     Replace
                   </Button>
@@ -100,18 +120,32 @@ export function Secrets() {
               value={value}
               onChange={(e) => setValue(e.currentTarget.value)}
             />
-            {(put.error ?? drop.error) && <ErrorCard error={put.error ?? drop.error} />}
+            {put.error && <ErrorCard error={put.error} />}
             <div className="acts">
               <Button type="submit" disabled={!value} loading={put.isPending}>
                 Replace
               </Button>
-              <Button variant="light" color="red" loading={drop.isPending} onClick={() => drop.mutate(edit)}>
+              <Button variant="light" color="red" onClick={() => setAsked(true)}>
                 Delete
               </Button>
             </div>
           </form>
         )}
       </Modal>
+      {asked && edit && (
+        <Confirm
+          title={`Delete ${edit.owner}/${edit.name}?`}
+          act="Delete"
+          of={drop}
+          run={() => drop.mutate(edit)}
+          close={() => {
+            drop.reset();
+            setAsked(false);
+          }}
+        >
+          <p>What uses this secret stops working until somebody enters it again. This cannot be undone.</p>
+        </Confirm>
+      )}
     </Panel>
   );
 }

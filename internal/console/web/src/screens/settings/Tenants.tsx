@@ -7,6 +7,7 @@ import { type Schemas, send } from '../../api/client';
 import { useListPages } from '../../api/lists';
 import { Confirm } from '../../parts/Confirm';
 import { Ago, Panel, Scroll, Tag } from '../../parts/elements';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { HistoryDialog } from '../../parts/History';
 import { NextPage } from '../../parts/NextPage';
 import { SortedHeading } from '../../parts/SortedHeading';
@@ -98,6 +99,7 @@ function NewTenant({ close }: { close: () => void }) {
   const add = useAction(() => send<Schemas['CreatedTenant']>('POST', '/tenants', { id: f.id, ...(f.name ? { name: f.name } : {}) }), {
     lists: ['tenants'],
   });
+  const faults = faultsOf(add.error, ['id', 'name'], 'id');
   if (add.data)
     return (
       <TokenDialog token={add.data.admin_key.key} close={close}>
@@ -122,9 +124,12 @@ function NewTenant({ close }: { close: () => void }) {
           autoComplete="off"
           data-autofocus
           value={f.id}
-          onChange={(e) => setFields({ ...f, id: e.currentTarget.value })}
+          onChange={(e) => {
+            add.reset();
+            setFields({ ...f, id: e.currentTarget.value });
+          }}
           error={
-            f.id && !pattern.test(f.id) ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined
+            f.id && !pattern.test(f.id) ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : faults.id
           }
         />
         <TextInput
@@ -135,7 +140,7 @@ function NewTenant({ close }: { close: () => void }) {
           value={f.name}
           onChange={(e) => setFields({ ...f, name: e.currentTarget.value })}
         />
-        {add.error && <ErrorCard error={add.error} />}
+        {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
         <div className="acts">
           <Button type="submit" disabled={!pattern.test(f.id)} loading={add.isPending}>
             Add tenant

@@ -1,24 +1,42 @@
 import { Button, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { send } from '../../api/client';
 import type { Source } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { ErrorCard } from '../../parts/states';
+import { useFields } from '../../parts/useFields';
 import { NewSecret } from './NewSecret';
 import { isName, makeSecret, nameRule, pulled, type Style, styles } from './styles';
+
+interface Fields {
+  id: string;
+  style: Style;
+  title: string;
+  secret: string;
+  header: string;
+  key: string;
+  type: string;
+  agent: string;
+}
 
 // AddSource makes a source. A secret that is not entered is made here, and shown
 // once.
 export function AddSource({ close }: { close: () => void }) {
   const cache = useQueryClient();
-  const [id, setID] = useState('');
-  const [style, setStyle] = useState<Style>('standard');
-  const [title, setTitle] = useState('');
-  const [secret, setSecret] = useState('');
-  const [header, setHeader] = useState('');
-  const [key, setKey] = useState('');
-  const [typeField, setTypeField] = useState('');
-  const [agentField, setAgentField] = useState('');
+  const { fields: f, text } = useFields<Fields>(
+    {
+      id: '',
+      style: 'standard',
+      title: '',
+      secret: '',
+      header: '',
+      key: '',
+      type: '',
+      agent: '',
+    },
+    () => add.reset(),
+  );
+  const { id, style, secret } = f;
   const how = styles[style];
   const add = useMutation({
     mutationFn: async () => {
@@ -27,11 +45,11 @@ export function AddSource({ close }: { close: () => void }) {
         id,
         style,
         secret: secret || made,
-        title: title || undefined,
-        header: style === 'hmac' ? header || undefined : undefined,
-        key: pulled(style) ? key || undefined : undefined,
-        type_field: typeField || undefined,
-        agent_field: agentField || undefined,
+        title: f.title || undefined,
+        header: style === 'hmac' ? f.header || undefined : undefined,
+        key: pulled(style) ? f.key || undefined : undefined,
+        type_field: f.type || undefined,
+        agent_field: f.agent || undefined,
       });
       return { source, made };
     },
@@ -41,6 +59,7 @@ export function AddSource({ close }: { close: () => void }) {
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
   if (add.data?.made) return <NewSecret id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
+  const faults = faultsOf(add.error, ['id', 'secret', 'header', 'key', 'type_field', 'agent_field'], 'id');
   const fits = isName(id) && (secret !== '' || how.makes);
   return (
     <form
@@ -59,18 +78,16 @@ export function AddSource({ close }: { close: () => void }) {
           placeholder="billing"
           required
           data-autofocus
-          value={id}
-          error={id && !isName(id) ? nameRule : undefined}
-          onChange={(e) => setID(e.currentTarget.value)}
+          error={id && !isName(id) ? nameRule : faults.id}
+          {...text('id')}
         />
         <NativeSelect
           className="grow"
           style={{ minWidth: '10rem' }}
           label="Style"
           description={how.about}
-          value={style}
           data={Object.entries(styles).map(([value, s]) => ({ value, label: s.name }))}
-          onChange={(e) => setStyle(e.currentTarget.value as Style)}
+          {...text('style')}
         />
       </div>
       <PasswordInput
@@ -84,40 +101,20 @@ export function AddSource({ close }: { close: () => void }) {
         }
         autoComplete="off"
         required={!how.makes}
-        value={secret}
-        onChange={(e) => setSecret(e.currentTarget.value)}
+        error={faults.secret}
+        {...text('secret')}
       />
-      {style === 'hmac' && (
-        <TextInput label="Header" placeholder="X-Signature-256" value={header} onChange={(e) => setHeader(e.currentTarget.value)} />
-      )}
-      {pulled(style) && (
-        <TextInput
-          label={style === 'redis' ? 'List' : 'Stream'}
-          placeholder="action_jobs"
-          value={key}
-          onChange={(e) => setKey(e.currentTarget.value)}
-        />
-      )}
+      {style === 'hmac' && <TextInput label="Header" placeholder="X-Signature-256" {...text('header')} />}
+      {pulled(style) && <TextInput label={style === 'redis' ? 'List' : 'Stream'} placeholder="action_jobs" {...text('key')} />}
       <details>
         <summary className="small soft">Title and fields for type and agent</summary>
         <div className="stack" style={{ marginTop: '0.75rem' }}>
-          <TextInput label="Title" value={title} onChange={(e) => setTitle(e.currentTarget.value)} />
-          <TextInput
-            label="Type field"
-            description="By default, the field of the style."
-            placeholder="data.kind"
-            value={typeField}
-            onChange={(e) => setTypeField(e.currentTarget.value)}
-          />
-          <TextInput
-            label="Agent field"
-            placeholder="data.agent_id"
-            value={agentField}
-            onChange={(e) => setAgentField(e.currentTarget.value)}
-          />
+          <TextInput label="Title" {...text('title')} />
+          <TextInput label="Type field" description="By default, the field of the style." placeholder="data.kind" {...text('type')} />
+          <TextInput label="Agent field" placeholder="data.agent_id" {...text('agent')} />
         </div>
       </details>
-      {add.error && <ErrorCard error={add.error} />}
+      {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={add.isPending}>
           Add

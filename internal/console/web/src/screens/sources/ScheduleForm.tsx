@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { send } from '../../api/client';
 import type { Schedule } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { parseJSON } from '../../parts/parseJSON';
 import { SuggestInput } from '../../parts/SuggestInput';
 import { ErrorCard } from '../../parts/states';
@@ -53,6 +54,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
       return cache.invalidateQueries({ queryKey: ['schedules'] });
     },
   });
+  const faults = faultsOf(saving.error, ['name', 'cron', 'timezone', 'type', 'agent', 'data']);
   const fits = isName(name) && cron.trim() !== '' && type !== '' && !parsed.problem;
   return (
     <form
@@ -72,7 +74,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           readOnly={had !== undefined}
           data-autofocus
           value={name}
-          error={name && !isName(name) ? nameRule : undefined}
+          error={name && !isName(name) ? nameRule : faults.name}
           onChange={(e) => edit({ name: e.currentTarget.value })}
         />
         <TextInput
@@ -96,12 +98,13 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
         <SuggestInput
           className="grow mono"
           style={{ minWidth: '9rem' }}
-          label="Cron expression"
+          label="Cron schedule"
           description="Minute, hour, day, month, weekday."
           required
           value={cron}
           change={(cron) => edit({ cron })}
           known={usual}
+          error={faults.cron}
         />
         <SuggestInput
           className="grow"
@@ -112,6 +115,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           value={timezone}
           change={(timezone) => edit({ timezone })}
           known={[Intl.DateTimeFormat().resolvedOptions().timeZone]}
+          error={faults.timezone}
         />
       </div>
       <NextTimes {...asked} limit={5} />
@@ -128,7 +132,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           onChange={(e) => edit({ data: e.currentTarget.value })}
         />
       </div>
-      {saving.error !== null && <ErrorCard error={saving.error} />}
+      {unplaced(saving.error, faults) ? <ErrorCard error={saving.error} /> : null}
       {saving.dialog}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={saving.busy}>

@@ -9,7 +9,9 @@ import { type Schedule, useSchedules } from '../../api/events';
 import { can } from '../../app/permissions';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
+import { toast } from '../../parts/toasts';
 import { useParam } from '../../parts/url';
 import { NextTimes } from './NextTimes';
 import { put, ScheduleForm } from './ScheduleForm';
@@ -22,8 +24,17 @@ export function Schedules() {
   const [making, setMaking] = useParam('new');
   const [edit, setEdit] = useState<Schedule | null>(null);
   const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['schedules'] }) };
-  const change = useMutation({ mutationFn: (s: Schedule) => put({ ...s, disabled: !s.disabled }), ...settled });
-  const remove = useMutation({ mutationFn: (s: Schedule) => send('DELETE', `/schedules/${s.name}`), ...settled });
+  const undo = (s: Schedule) => put({ ...s, updated_at: '' }).finally(settled.onSettled);
+  const change = useMutation({
+    mutationFn: (s: Schedule) => put({ ...s, disabled: !s.disabled }),
+    onSuccess: (_, s) => toast(`${s.name} is ${s.disabled ? 'enabled' : 'disabled'}`, () => undo(s)),
+    ...settled,
+  });
+  const remove = useMutation({
+    mutationFn: (s: Schedule) => send('DELETE', `/schedules/${s.name}`),
+    onSuccess: (_, s) => toast(`${s.name} is deleted`, () => undo(s)),
+    ...settled,
+  });
   const error = change.error ?? remove.error;
   const close = () => {
     setMaking('');
@@ -83,6 +94,7 @@ export function Schedules() {
                       <NextTimes cron={s.cron} timezone={s.timezone ?? ''} limit={3} />
                     </span>
                   )}
+                  <HistoryButton object="schedule" id={s.name} name={s.name} />
                   {may && !s.declared && (
                     <ActionMenu label={`Actions for ${s.name}`}>
                       <Menu.Item onClick={() => setEdit(s)}>Edit</Menu.Item>

@@ -8,8 +8,11 @@ import { useMe } from '../../api/data';
 import { type Source, useSources } from '../../api/events';
 import { can } from '../../app/permissions';
 import { ActionMenu } from '../../parts/ActionMenu';
+import { Confirm } from '../../parts/Confirm';
 import { Ago, Copy, Panel, Tag } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
+import { toast } from '../../parts/toasts';
 import { useParam } from '../../parts/url';
 import { AddSource } from './AddSource';
 import { ReplaceSecret } from './ReplaceSecret';
@@ -24,9 +27,23 @@ export function SourceList() {
   const [making, setMaking] = useParam('new');
   const [rotating, setRotating] = useState<Source | null>(null);
   const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }) };
-  const change = useMutation({ mutationFn: (s: Source) => send('PATCH', `/sources/${s.id}`, { disabled: !s.disabled }), ...settled });
-  const remove = useMutation({ mutationFn: (s: Source) => send('DELETE', `/sources/${s.id}`), ...settled });
-  const error = change.error ?? remove.error;
+  const [deleting, setDeleting] = useState<Source | null>(null);
+  const turn = (s: Source, disabled: boolean) => send('PATCH', `/sources/${s.id}`, { disabled });
+  const change = useMutation({
+    mutationFn: (s: Source) => turn(s, !s.disabled),
+    onSuccess: (_, s) =>
+      toast(`${s.id} is ${s.disabled ? 'enabled' : 'disabled'}`, () => turn(s, s.disabled ?? false).finally(settled.onSettled)),
+    ...settled,
+  });
+  const remove = useMutation({
+    mutationFn: (s: Source) => send('DELETE', `/sources/${s.id}`),
+    onSuccess: (_, s) => {
+      setDeleting(null);
+      toast(`${s.id} is deleted`);
+    },
+    ...settled,
+  });
+  const error = change.error;
   const add = may && (
     <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setMaking('source')}>
       Add a source
@@ -70,12 +87,13 @@ export function SourceList() {
                   <span className="small soft wide">
                     added <Ago at={s.created_at} />
                   </span>
+                  <HistoryButton object="source" id={s.id} name={s.id} />
                   {may && !s.declared && (
                     <ActionMenu label={`Actions for ${s.id}`}>
                       <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Replace the URL' : 'Replace the secret'}</Menu.Item>
                       <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
-                      <Menu.Item color="red" onClick={() => remove.mutate(s)}>
-                        Delete (keeps its events)
+                      <Menu.Item color="red" onClick={() => setDeleting(s)}>
+                        Delete
                       </Menu.Item>
                     </ActionMenu>
                   )}
@@ -85,6 +103,24 @@ export function SourceList() {
           )
         }
       </QueryContent>
+      {deleting && (
+        <Confirm
+          title={`Delete ${deleting.id}?`}
+          act="Delete"
+          of={remove}
+          run={() => remove.mutate(deleting)}
+          close={() => {
+            remove.reset();
+            setDeleting(null);
+          }}
+        >
+          <p>
+            {pulled(deleting.style) ? 'Jobs are no longer read.' : 'Its webhook URL stops working, and its secret is erased.'} Its events
+            are kept.
+          </p>
+          <p>This cannot be undone.</p>
+        </Confirm>
+      )}
       <Modal opened={making === 'source' && may} onClose={() => setMaking('')} title="Add a source" size="lg">
         {making === 'source' && <AddSource close={() => setMaking('')} />}
       </Modal>

@@ -1,11 +1,16 @@
 import { Button, NativeSelect, Textarea } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useRef } from 'react';
-import { useServers, useTools } from '../../api/data';
+import type { Tool } from '../../api/client';
+import { useServers, useTool } from '../../api/data';
+import { useFirst } from '../../api/lists';
 import { Panel } from '../../parts/elements';
 import { SuggestInput } from '../../parts/SuggestInput';
 import { placesIn, type To, templateFor } from '../../parts/trigger';
 import { DeliveryOptions } from './DeliveryOptions';
 import type { Fields } from './fields';
+
+const suggestions = 50; // tools
 
 const narrow = { minWidth: '9rem' };
 
@@ -27,9 +32,10 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
   const servers = useServers();
   // A server that is being typed, or that a ready-made trigger names, need not exist.
   const exists = d.to === 'server' && servers.data?.some((s) => s.id === d.target);
-  const tools = useTools(exists ? d.target : '');
-  const own = d.to === 'server' ? (tools.data?.filter((t) => t.server === d.target) ?? []) : [];
-  const tool = own.find((t) => t.name === d.tool);
+  const [typed] = useDebouncedValue(d.tool, 150);
+  const tools = useFirst<Tool>('/tools', { server: d.target, q: typed, schemas: 'false' }, suggestions, exists === true);
+  const own = exists ? (tools.data?.items.filter((t) => t.server === d.target) ?? []) : [];
+  const tool = useTool(own.find((t) => t.name === d.tool)?.exposed ?? '').data;
   const target = targets[d.to];
   const insert = (place: string) => {
     const at = box.current?.selectionStart ?? d.template.length;

@@ -8,7 +8,7 @@ const numbers: { name: 'attempts' | 'timeout' | 'batch' | 'wait' | 'skip' | 'tri
   { name: 'skip', label: 'Failures before later calls may pass', placeholder: 'never' },
   { name: 'tries', label: 'Attempts to fetch the file', placeholder: '3' },
   { name: 'batch', label: 'Batch size', placeholder: '1' },
-  { name: 'wait', label: 'Batch wait in seconds', placeholder: '0' },
+  { name: 'wait', label: 'Batch window in seconds', placeholder: '0' },
 ];
 
 const switches: { name: 'retry' | 'sign' | 'raise' | 'file' | 'verify'; label: string }[] = [

@@ -65,7 +65,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
           <TextInput
             className="grow"
             style={narrow}
-            label="Minimum value"
+            label="Min score"
             inputMode="decimal"
             value={d.min}
             error={wrong.min}
@@ -74,7 +74,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
           <TextInput
             className="grow"
             style={narrow}
-            label="Maximum value"
+            label="Max score"
             inputMode="decimal"
             value={d.max}
             error={wrong.max}

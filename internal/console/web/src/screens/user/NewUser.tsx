@@ -1,10 +1,11 @@
 import { Button, Modal, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { type SignInLink, type User, useAction, useTiers } from '../../api/admin';
 import { send } from '../../api/client';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { roleMeanings, roles } from '../../parts/roles';
 import { ErrorCard } from '../../parts/states';
+import { useFields } from '../../parts/useFields';
 import { createLink, isLong, LinkText, setPassword, shortestPassword } from './dialogs';
 
 interface Fields {
@@ -19,8 +20,7 @@ interface Fields {
 export function NewUser({ close }: { close: () => void }) {
   const [, navigate] = useLocation();
   const tiers = useTiers();
-  const [f, setFields] = useState<Fields>({ name: '', role: 'viewer', tier: 'free', by: 'link', password: '' });
-  const edit = (part: Partial<Fields>) => setFields({ ...f, ...part });
+  const { fields: f, text } = useFields<Fields>({ name: '', role: 'viewer', tier: 'free', by: 'link', password: '' }, () => add.reset());
   const show = (u: User) => {
     close();
     navigate(`/users/${u.id}`);
@@ -52,6 +52,7 @@ export function NewUser({ close }: { close: () => void }) {
         </div>
       </Modal>
     );
+  const faults = faultsOf(add.error, ['name', 'role', 'tier'], 'name');
   const ready = f.name.trim() !== '' && (f.by !== 'password' || isLong(f.password));
   return (
     <Modal opened onClose={close} title="Add a user">
@@ -69,44 +70,36 @@ export function NewUser({ close }: { close: () => void }) {
           autoComplete="off"
           maxLength={100}
           data-autofocus
-          value={f.name}
-          onChange={(e) => edit({ name: e.currentTarget.value })}
+          error={faults.name}
+          {...text('name')}
         />
-        <NativeSelect
-          label="Role"
-          description={roleMeanings[f.role]}
-          value={f.role}
-          data={[...roles]}
-          onChange={(e) => edit({ role: e.currentTarget.value as User['role'] })}
-        />
+        <NativeSelect label="Role" description={roleMeanings[f.role]} data={[...roles]} {...text('role')} />
         <NativeSelect
           label="Tier"
           description="Sets the limits of the user’s calls."
-          value={f.tier}
+          error={faults.tier}
           data={[...new Set([f.tier, ...(tiers.data ?? [])])]}
-          onChange={(e) => edit({ tier: e.currentTarget.value })}
+          {...text('tier')}
         />
         <NativeSelect
           label="First sign-in"
           description={f.by === 'none' ? 'The user signs in with the identity provider, or you create a link later.' : undefined}
-          value={f.by}
           data={[
             { value: 'link', label: 'With a one-time link' },
             { value: 'password', label: 'With a password' },
             { value: 'none', label: 'No link and no password' },
           ]}
-          onChange={(e) => edit({ by: e.currentTarget.value as Fields['by'] })}
+          {...text('by')}
         />
         {f.by === 'password' && (
           <PasswordInput
             label="Password"
             description={`At least ${shortestPassword} characters. The user can change it.`}
             autoComplete="new-password"
-            value={f.password}
-            onChange={(e) => edit({ password: e.currentTarget.value })}
+            {...text('password')}
           />
         )}
-        {add.error && <ErrorCard error={add.error} />}
+        {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
         <div className="acts">
           <Button type="submit" disabled={!ready} loading={add.isPending}>
             Add user

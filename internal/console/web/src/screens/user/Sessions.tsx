@@ -12,7 +12,7 @@ import { HistoryDialog } from '../../parts/History';
 import { NextPage } from '../../parts/NextPage';
 import { Principal } from '../../parts/Principal';
 import { SortedHeading } from '../../parts/SortedHeading';
-import { Empty, ErrorCard, QueryContent } from '../../parts/states';
+import { Empty, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { SignOut } from './dialogs';
 
@@ -35,7 +35,11 @@ function Logins({ user }: { user?: User }) {
   const [sort, setSort] = useParam('sessions', '-last_used_at');
   const logins = useListPages<Login>('/logins', { user: user?.id, sort }, 10_000);
   const [all, setAll] = useState(false);
-  const end = useAction((id: string) => send('DELETE', `/logins/${encodeURIComponent(id)}`), { lists: ['logins'] });
+  const [ending, setEnding] = useState<Login | null>(null);
+  const end = useAction((id: string) => send('DELETE', `/logins/${encodeURIComponent(id)}`), {
+    lists: ['logins'],
+    done: () => setEnding(null),
+  });
   const named = !user && can(me, 'admin');
   // Whose sessions the button ends: not those of everybody.
   const subject = user ?? (named ? undefined : me?.person);
@@ -52,10 +56,19 @@ function Logins({ user }: { user?: User }) {
           )
         }
       >
-        {end.error && (
-          <div className="pad">
-            <ErrorCard error={end.error} />
-          </div>
+        {ending && (
+          <Confirm
+            title="End this session?"
+            act="End session"
+            of={end}
+            run={() => end.mutate(ending.id)}
+            close={() => {
+              end.reset();
+              setEnding(null);
+            }}
+          >
+            <p>The browser that uses it is signed out at once, and what is not saved there is lost.</p>
+          </Confirm>
         )}
         <QueryContent query={{ ...logins, data: logins.all }}>
           {(list) =>
@@ -98,13 +111,7 @@ function Logins({ user }: { user?: User }) {
                           {l.id === me?.login ? (
                             <Tag tone="act">this session</Tag>
                           ) : (
-                            <Button
-                              size="compact-xs"
-                              variant="subtle"
-                              color="red"
-                              loading={end.isPending && end.variables === l.id}
-                              onClick={() => end.mutate(l.id)}
-                            >
+                            <Button size="compact-xs" variant="subtle" color="red" onClick={() => setEnding(l)}>
                               End session
                             </Button>
                           )}

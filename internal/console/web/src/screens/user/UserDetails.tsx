@@ -5,6 +5,7 @@ import { type User, userPath, useTiers } from '../../api/admin';
 import { useMe } from '../../api/data';
 import { Confirm } from '../../parts/Confirm';
 import { Ago, Panel, Tag } from '../../parts/elements';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { Principal } from '../../parts/Principal';
 import { roleMeanings, roleScopes, roles, scopeMeanings } from '../../parts/roles';
 import { ErrorCard } from '../../parts/states';
@@ -33,6 +34,7 @@ export function UserDetails({ u }: { u: User }) {
     },
     labels: { sources: 'default endpoint' },
   });
+  const faults = faultsOf(saving.error, ['name', 'role', 'tier', 'sources'], 'name');
   const roleChanges = form.edited.includes('role');
   const lost = roleScopes[form.stored.role].filter((s) => !roleScopes[f.role].includes(s));
   return (
@@ -51,6 +53,7 @@ export function UserDetails({ u }: { u: User }) {
             description="The name to sign in with."
             maxLength={100}
             value={f.name}
+            error={faults.name}
             onChange={(e) => form.edit({ name: e.currentTarget.value })}
           />
           <NativeSelect
@@ -78,7 +81,7 @@ export function UserDetails({ u }: { u: User }) {
             ]}
             onChange={(e) => form.edit({ sources: e.currentTarget.value as User['sources'] })}
           />
-          {saving.error !== null && !asked && <ErrorCard error={saving.error} />}
+          {unplaced(saving.error, faults) && !asked ? <ErrorCard error={saving.error} /> : null}
           <div className="acts">
             <Button type="submit" disabled={form.edited.length === 0 || !f.name.trim()} loading={saving.busy}>
               Save

@@ -1,0 +1,1 @@
+import{t as e}from"./createLucideIcon-iAjGl61D.js";var t={name:`log-in`,size:24,node:[[`path`,{d:`m10 17 5-5-5-5`,key:`1bsop3`}],[`path`,{d:`M15 12H3`,key:`6jk70r`}],[`path`,{d:`M15 3h4a2 2 0 0 1 2 2v14a2 2 0 0 1-2 2h-4`,key:`u53s6r`}]]};t.node;var n=e(t);export{n as t};

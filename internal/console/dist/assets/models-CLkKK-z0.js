@@ -1,1 +1,0 @@
-import{B as e,L as t,V as n}from"./states-C1dF32gI.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(e=!0)=>n({queryKey:[`models`],queryFn:({signal:e})=>t(`/models`,e),select:e=>e.items,enabled:e}),a=t=>e(`POST`,`/models`,t),o=t=>e(`DELETE`,r(t)),s=t=>e(`POST`,`${r(t)}/test`);export{i,o as n,s as r,a as t};

@@ -1,0 +1,1 @@
+var e=(e,t)=>e!==void 0&&(e.scopes.includes(t)||e.scopes.includes(`admin`));export{e as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useMutation-BS6GIHxI.js";import{B as t,ft as n}from"./states-C1dF32gI.js";function r(r){let i=n();return e({mutationFn:e=>t(`POST`,`/deliveries/actions`,{action:e.action,...e.which}),onSuccess:e=>r?.(e.count),onSettled:()=>Promise.all([i.invalidateQueries({queryKey:[`deliveries`]}),i.invalidateQueries({queryKey:[`endpoints`]})])})}export{r as t};
