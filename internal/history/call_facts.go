@@ -2,11 +2,11 @@ package history
 
 import (
 	"encoding/json"
+	"math"
 	"net/netip"
 	"strconv"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // storedFacts is the text of the column facts, as decodeFacts reads it. appendFacts
@@ -50,11 +50,17 @@ func appendFacts(dst []byte, f *junctor.CallFacts) []byte {
 	return append(dst, '}')
 }
 
+// appendString appends s as a JSON string.
+func appendString(dst []byte, s string) []byte {
+	dst, _ = appendQuoted(append(dst, '"'), s, math.MaxInt)
+	return append(dst, '"')
+}
+
 func appendText(dst []byte, member, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	return wire.AppendString(append(dst, member...), value)
+	return appendString(append(dst, member...), value)
 }
 
 func appendTexts(dst []byte, member string, values []string) []byte {
@@ -67,7 +73,7 @@ func appendTexts(dst []byte, member string, values []string) []byte {
 		if i == 0 {
 			separator = '['
 		}
-		dst = wire.AppendString(append(dst, separator), value)
+		dst = appendString(append(dst, separator), value)
 	}
 	return append(dst, ']')
 }
