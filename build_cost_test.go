@@ -160,7 +160,7 @@ func TestBuildCostPlanted(t *testing.T) {
 	if got := checkBuildCost(531*time.Second, 100*time.Second, maxBinarySize); len(got) != 1 || !strings.Contains(got[0], "5.31 times what the standard library takes in it, the limit is 5.30") {
 		t.Errorf("a slow build: %q", got)
 	}
-	if got := checkBuildCost(0, time.Second, maxBinarySize+1e6); len(got) != 1 || !strings.Contains(got[0], "61.0 MB, the limit is 60 MB") {
+	if got := checkBuildCost(0, time.Second, maxBinarySize+1e6); len(got) != 1 || !strings.Contains(got[0], "71.0 MB, the limit is 70 MB") {
 		t.Errorf("a large program: %q", got)
 	}
 	var graph []map[string]any

@@ -266,6 +266,7 @@ func (c *cli) readPolicy(cmd *cobra.Command, name string) (rule junctor.PolicyRu
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return junctor.PolicyRule{Name: name}, time.Time{}, true, nil
 	}
+	entry.Name = name
 	return entry.PolicyRule, entry.UpdatedAt, false, err
 }
 
@@ -384,11 +385,14 @@ func (c *cli) policyMove() *cobra.Command {
 			if f.place == (admin.PolicyPlace{}) {
 				return usageErrorf("say where: --before, --after, --first or --last")
 			}
-			var entry admin.PolicyEntry
-			if err := c.requestAPI(cmd, http.MethodGet, apiPath("policies", args[0]), nil, &entry); err != nil {
+			rule, version, isNew, err := c.readPolicy(cmd, args[0])
+			if err == nil && isNew {
+				err = junctor.Errorf(junctor.CodeNotFound, "there is no rule %q; junctor policy ls lists the rules", args[0])
+			}
+			if err != nil {
 				return err
 			}
-			stored, err := c.putPolicy(cmd, &entry.PolicyRule, f.place, false, entry.UpdatedAt)
+			stored, err := c.putPolicy(cmd, &rule, f.place, false, version)
 			if err != nil {
 				return err
 			}

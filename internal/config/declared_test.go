@@ -166,7 +166,7 @@ func drawServers(t *rapid.T) []junctor.Server {
 		c.Credentials = rapid.SampledFrom([]junctor.Credentials{"", "shared", "per-user"}).Draw(t, "credentials")
 		c.Isolation = rapid.SampledFrom([]junctor.Isolation{"", "shared", "session", "user"}).Draw(t, "isolation")
 		c.Overrides = rapid.MapOfN(text, rapid.Custom(func(t *rapid.T) junctor.Override {
-			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description")}
+			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: rapid.StringMatching(`([a-zA-Z0-9_-]{1,64})?`).Draw(t, "name"), Description: text.Draw(t, "description")}
 		}), 0, 3).Draw(t, "overrides")
 		generated := rapid.Bool().Draw(t, "generated")
 		if generated {

@@ -118,7 +118,7 @@ func (g *Guard) RecordRefusal(ctx context.Context, p *junctor.Principal, entryPo
 	call := junctor.Call{
 		Tenant: p.Tenant, Kind: kind, EntryPoint: entryPoint, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
 	}
-	return g.recordRefusal(ctx, &call, "", why)
+	return g.recordRefusal(ctx, &call, "", nil, why)
 }
 
 // RecordCallRefusal records that an operation is not run, for the reason why, together with the
@@ -133,7 +133,7 @@ func (g *Guard) RecordCallRefusal(ctx context.Context, op *Op, why error) error 
 	if err == nil {
 		err = why
 	}
-	err = g.recordRefusal(ctx, &call, item.Shown, err)
+	err = g.recordRefusal(ctx, &call, item.Shown, nil, err)
 	op.CallID = call.ID
 	return err
 }
@@ -176,7 +176,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admitOperation(ctx, op, &call)
 	if err != nil {
-		err = g.recordRefusal(ctx, &call, item.Shown, err)
+		err = g.recordRefusal(ctx, &call, item.Shown, op.Params, err)
 		op.CallID = call.ID
 		return catalog.Result{}, err
 	}

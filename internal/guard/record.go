@@ -13,8 +13,9 @@ import (
 
 // recordRefusal records a call that never ran, with its reason, and returns the error.
 // shown is the exposed name, or "" if the name was not resolved: unknown names must not
-// become metric labels. The record has no payload.
-func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown string, err error) error {
+// become metric labels. The record has no payload, unless a rule denied the call: then its
+// parameters were checked against the schema, and the rule is explained by them.
+func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown string, params []byte, err error) error {
 	e := junctor.AsError(err)
 	if call.ID == "" {
 		call.ID = g.options.NewID()
@@ -29,7 +30,10 @@ func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown str
 		g.options.Logger.Error("cannot record a refusal in the journal", "error", aerr)
 	}
 	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
-	g.options.Recorder.Record(call, nil, nil) // no payload: it may be a secret in the wrong place
+	if _, ok := errors.AsType[*RuleError](e.Cause); !ok {
+		params = nil // it may be a secret in the wrong place
+	}
+	g.options.Recorder.Record(call, params, nil)
 	if shown == "" {
 		shown = "unknown"
 	}

@@ -3844,6 +3844,48 @@ export interface components {
             /** @enum {string} */
             state: "open" | "allowed" | "denied";
         };
+        CallDetails: {
+            agent?: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out?: number;
+            client?: string;
+            /** @enum {string} */
+            code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            /**
+             * Format: int64
+             * @description Duration in nanoseconds.
+             */
+            duration_ns?: number;
+            /** @enum {string} */
+            entry_point: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+            id: string;
+            issuer: string;
+            /** @enum {string} */
+            kind: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
+            name: string;
+            params?: {
+                [key: string]: unknown;
+            };
+            /** @description What rules did with the call, in order, for readers of its payload. */
+            policy?: components["schemas"]["PolicyHit"][];
+            reason?: string;
+            restricted?: boolean;
+            result?: {
+                [key: string]: unknown;
+            };
+            server?: string;
+            /** Format: date-time */
+            start: string;
+            /** @enum {string} */
+            status: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
+            subject: string;
+            timing?: components["schemas"]["Timing"];
+            user?: string;
+            version?: string;
+            view?: string;
+        };
         CallPageCall: {
             items: components["schemas"]["Call"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
@@ -8790,7 +8832,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Entry"];
+                    "application/json": components["schemas"]["CallDetails"];
                 };
             };
             /** @description Error */
