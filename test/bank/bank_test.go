@@ -261,7 +261,7 @@ func TestDemo(t *testing.T) {
 	fails(`an agent "bank" already exists; choose another name for this one in names (--as bank=NAME)`, "pack", "add", "bank")
 	fails(`another server "map" already exists`, "pack", "add", "bank", "--as", "bank=branch", "--answer", "map_server_url=http://127.0.0.1:1/mcp")
 	fails("the server bank cannot be renamed", "pack", "add", "bank", "--as", "server/bank=other")
-	if out := run("pack", "add", "bank", "--as", "bank=branch", "--yes"); !strings.Contains(out, "bank is here already, and is used as it is") || !strings.Contains(out, "added the agent branch") {
+	if out := run("pack", "add", "bank", "--as", "bank=branch", "--yes"); !strings.Contains(out, "bank exists already, and is used unchanged") || !strings.Contains(out, "added the agent branch") {
 		t.Errorf("beside the demo's: %s", out)
 	}
 	if out := run("agent", "run", "branch", question); !strings.Contains(out, recent) {

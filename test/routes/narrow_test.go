@@ -263,6 +263,8 @@ GET /api/v1/calls/{call}                                       audit:read
 GET /api/v1/calls/export                                       audit:read
 
 GET /api/v1/metrics?by=server                                  audit:read
+GET /api/v1/metrics/deliveries                                 audit:read
+GET /api/v1/metrics/servers                                    audit:read
 GET /api/v1/attention                                          audit:read
 GET /api/v1/usage                                              audit:read
 

@@ -268,6 +268,8 @@ GET /api/v1/calls/{call}                      401     404     200     200     20
 GET /api/v1/calls/export                      401     200     200     200     200     403     200     403     200
 
 GET /api/v1/metrics?by=server                 401     200     200     200     200     403     200     403     200
+GET /api/v1/metrics/deliveries                401     200     200     200     200     403     200     403     200
+GET /api/v1/metrics/servers                   401     200     200     200     200     403     200     403     200
 GET /api/v1/attention                         401     200     200     200     200     403     200     403     200
 GET /api/v1/usage                             401     200     200     200     200     403     200     403     200
 

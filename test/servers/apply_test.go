@@ -77,7 +77,7 @@ func drawServers(t *rapid.T) config.Declared {
 		c.BelieveAnnotations = rapid.Bool().Draw(t, "believe")
 		c.Isolation = rapid.SampledFrom([]junctor.Isolation{"", "shared", "session", "user"}).Draw(t, "isolation")
 		c.Overrides = rapid.MapOfN(rapid.SampledFrom([]string{"x", "y z"}), rapid.Custom(func(t *rapid.T) junctor.Override {
-			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: text.Draw(t, "name"), ReadOnly: rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "read only")}
+			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: rapid.SampledFrom([]string{"", "renamed", "a-b_C"}).Draw(t, "name"), ReadOnly: rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "read only")}
 		}), 0, 2).Draw(t, "overrides")
 		if rapid.Bool().Draw(t, "command") {
 			c.Transport, c.Command, c.Cwd = junctor.TransportStdio, []string{"/nowhere/x", text.Draw(t, "arg")}, text.Draw(t, "cwd")
