@@ -76,6 +76,8 @@ func readRoutes() map[string][]string {
 		"GET /calls/export":               {"", "/calls/export?format=csv", "/calls/export?user=olga", "/calls/export?text=canary"},
 		"GET /calls/{}":                   {"/calls/CALL"},
 		"GET /metrics":                    {"/metrics", "/metrics?by=server", "/metrics?by=tool", "/metrics?by=user", "/metrics?by=agent", "/metrics?by=caller", "/metrics?by=agent_tool", "/metrics?by=user_tool"},
+		"GET /metrics/deliveries":         {"", "/metrics/deliveries?trigger=ping"},
+		"GET /metrics/servers":            {"", "/metrics/servers?server=canary-vault"},
 		"GET /attention":                  {""},
 		"GET /usage":                      {"", "/usage?by=server", "/usage?by=user", "/usage?by=agent", "/usage?by=caller", "/usage?by=entry_point", "/usage?by=day", "/usage?by=tool&user=olga"},
 		"GET /events":                     {""},

@@ -96,6 +96,7 @@ try {
   await inDialog('Delete').click();
   await heading('Triggers');
   await undone('hello is deleted');
+  await until('the trigger is stored again', async () => (await read('/triggers/hello')).match);
   const again = await read('/triggers/hello');
   assert.deepEqual([again.match, again.action], [before.match, before.action]);
 
