@@ -39,7 +39,7 @@ try {
   await page.getByRole('link', { name: /^local-42-/ }).click();
   await heading(/agent 42 on local/);
   await page.getByText('Tools are not listed').waitFor();
-  await page.getByText('discovered on a chain', { exact: true }).waitFor();
+  await page.getByText('Discovered', { exact: true }).waitFor();
   await accessible(page, 'its server');
 
   step('an agent whose command is blocked, looked for again');

@@ -234,6 +234,7 @@ const flows = {
       const what = pathname + search;
       bodies.push(res.status() === 304 ? { what, size: 0 } : res.body().then((b) => ({ what, size: b.length })));
     };
+    await page.goto('about:blank'); // what the former page still requested has no body any more
     page.on('response', weigh);
     await page.goto(origin);
     await page.locator('nav .count', { hasText: /5,0\d\d/ }).waitFor();
