@@ -281,7 +281,7 @@ func waitIdle(t *testing.T, goroutines int) {
 		before := processorTime(t)
 		poll.Pause(500*time.Millisecond, "the processor time of this time is measured")
 		busy = processorTime(t) - before
-		if now = runtime.NumGoroutine(); busy < 100*time.Millisecond && now <= goroutines+20 {
+		if now = runtime.NumGoroutine(); busy < 100*time.Millisecond && now <= goroutines+30 { // a few connections with two goroutines each stay open; 36 documents leak more
 			return
 		}
 	}
