@@ -79,8 +79,9 @@ func (j *Judge) JudgeCall(ctx context.Context, op *guard.Op, item *catalog.Item,
 		return refusal(d.Rule, d.Message, d.Error, "an operator's rule denies this call")
 	case junctor.VerdictAsk:
 		return refusal(d.Rule, d.Message, d.Error, "an operator's rule requires a person's approval for this call, which cannot be requested yet")
+	default:
+		return nil
 	}
-	return nil
 }
 
 // JudgeResult implements guard.Policy.
@@ -124,8 +125,9 @@ func kindOf(op *guard.Op) junctor.Kind {
 	switch op.Kind {
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
 		return junctor.KindTool
+	default:
+		return op.Kind
 	}
-	return op.Kind
 }
 
 // applies reports whether a rule of a phase may be about an item. None is about the tools

@@ -39,6 +39,7 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 		c.Arguments, c.Incomplete = wire.AppendObject(nil, nil, nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, e.Name)}), false
 	case junctor.KindCompletion:
 		c.Arguments = e.Params
+	default:
 	}
 	c.noResult = e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError
 	if e.Result != nil && !e.Restricted && !isChanged(e.Result) {

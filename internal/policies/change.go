@@ -21,7 +21,7 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 		return nil, time.Time{}, err
 	}
 	now := s.current.Load()
-	var out, own []admin.PolicyEntry
+	var out, own []admin.PolicyEntry //nolint:prealloc // most tenants have none
 	add := func(to *[]admin.PolicyEntry, owner junctor.TenantID, r *storedRule) {
 		e := admin.PolicyEntry{
 			PolicyRule: r.PolicyRule, Version: policy.Version(&r.PolicyRule), Operators: r.IsOperators(), Declared: r.Declared, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy,

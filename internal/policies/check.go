@@ -134,7 +134,7 @@ func (s *Policies) states(ctx context.Context) (map[ruleKey]ruleState, error) {
 				state.state = admin.PolicyBroken
 			case len(awaited) > 0:
 				state.state = admin.PolicyUnchecked
-				state.problems = append(found, admin.PolicyProblem{
+				state.problems = append(slices.Clip(found), admin.PolicyProblem{
 					Rule: r.Name, Warning: true, Message: "not checked yet, because " + strings.Join(awaited, ", ") + " has not listed its tools",
 				})
 			}

@@ -234,9 +234,9 @@ func (sizeEstimator) EstimateSize(e cost.AstNode) *cost.SizeEstimate {
 func (sizeEstimator) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	switch function {
 	case funcGlob:
-		return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 1, Max: usualText}}
+		return cost.NewCallEstimate(cost.Estimate{Min: 1, Max: usualText}, nil)
 	case funcBelow, funcCIDR, funcDomain, funcHours:
-		return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 1, Max: usualText / 10}}
+		return cost.NewCallEstimate(cost.Estimate{Min: 1, Max: usualText / 10}, nil)
 	}
 	return nil
 }

@@ -178,6 +178,7 @@ func (p *partLister) readInputs(e ast.Expr, inputs *[]string) {
 		}
 	case ast.ComprehensionKind:
 		p.readInputs(e.AsComprehension().IterRange(), inputs)
+	default: // it has no parts, or none that are shown
 	}
 }
 

@@ -90,9 +90,11 @@ func (e either) eval(w *world) value {
 	}
 	return isFalse
 }
+
 func (c choice) text() string {
 	return "(" + c.c.text() + " ? " + c.x.text() + " : " + c.y.text() + ")"
 }
+
 func (c choice) eval(w *world) value {
 	switch c.c.eval(w) {
 	case isTrue:
@@ -139,8 +141,10 @@ func (a agentIs) eval(w *world) value  { return truth(w.call.Subject.Agent == st
 func (e viaEntry) text() string        { return fmt.Sprintf("request.entry_point == %q", string(e)) }
 func (e viaEntry) eval(w *world) value { return truth(string(w.call.EntryPoint) == string(e)) }
 func (readOnly) text() string          { return "tool.read_only" }
-func (readOnly) eval(w *world) value   { return truth(w.call.Tool.Hints.ReadOnly == junctor.HintTrue) }
-func (u under) text() string           { return fmt.Sprintf("below(args.%s, %q)", u.name, u.folder) }
+func (readOnly) eval(w *world) value { return truth(w.call.Tool.Hints.ReadOnly == junctor.HintTrue) }
+
+func (u under) text() string { return fmt.Sprintf("below(args.%s, %q)", u.name, u.folder) }
+
 func (u under) eval(w *world) value {
 	v, ok := w.args[u.name].(string)
 	if !ok {

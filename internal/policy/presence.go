@@ -41,6 +41,7 @@ func pathOf(e ast.Expr) string {
 				}
 			}
 		}
+	default:
 	}
 	return ""
 }
@@ -85,6 +86,7 @@ func walkAccesses(e ast.Expr, present []string, found *[]access) {
 		for _, part := range []ast.Expr{c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()} {
 			walkAccesses(part, present, found)
 		}
+	default: // it has no parts
 	}
 }
 
@@ -160,6 +162,7 @@ func testedIn(e ast.Expr, outcome bool) []string {
 				return withPrefixes(pathOf(c.Args()[1]) + "." + name)
 			}
 		}
+	default:
 	}
 	return nil
 }

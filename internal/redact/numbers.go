@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // numberKinds are the kinds of numbers that are looked for.
@@ -148,11 +149,11 @@ func cardEnd(s []byte, i int) int {
 // luhn reports whether the last digit is the check digit of the others.
 func luhn(s []byte) bool {
 	sum, double := 0, false
-	for i := len(s) - 1; i >= 0; i-- {
-		if !isDigit(s[i]) {
+	for _, c := range slices.Backward(s) {
+		if !isDigit(c) {
 			continue
 		}
-		d := int(s[i] - '0')
+		d := int(c - '0')
 		if double {
 			if d *= 2; d > 9 {
 				d -= 9

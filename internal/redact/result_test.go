@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
-	"pgregory.net/rapid"
 )
 
 func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -37,7 +37,7 @@ func (p *nextPlace) find(s []byte, pos int, what byte) int {
 	if pos >= len(s) {
 		return p.at
 	}
-	n := 0
+	var n int
 	switch what {
 	case '-':
 		n = bytes.Index(s[pos:], []byte("--"))

@@ -142,6 +142,7 @@ func (of style) appendReplacement(dst, found []byte, n int) []byte {
 		return dst
 	case emptyStyle:
 		return dst
+	default:
+		return append(dst, Mark...)
 	}
-	return append(dst, Mark...)
 }

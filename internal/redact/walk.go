@@ -470,7 +470,7 @@ func (r *Redactor) findsNumber(token []byte) bool {
 // nil if it is none, or is longer than a card number.
 func integerDigits(token []byte) []byte {
 	token = bytes.TrimPrefix(token, []byte("-"))
-	if bytes.IndexAny(token, ".eE") < 0 {
+	if !bytes.ContainsAny(token, ".eE") {
 		return token
 	}
 	mantissa, exponent := token, 0
