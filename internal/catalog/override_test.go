@@ -104,7 +104,8 @@ func TestEffectiveHints(t *testing.T) {
 		},
 		"both": {
 			catalog.Believe(catalog.Changed(s, overrides, catalog.CallLimits{})),
-			junctor.ToolHints{ReadOnly: junctor.HintFalse, Destructive: junctor.HintTrue, OpenWorld: junctor.HintFalse}, "operator operator unknown server", 1,
+			junctor.ToolHints{ReadOnly: junctor.HintFalse, Destructive: junctor.HintTrue, OpenWorld: junctor.HintFalse},
+			"operator operator unknown server", 1,
 		},
 	} {
 		c2 := newCatalog(t, catalog.Options{})

@@ -141,7 +141,7 @@ func (a agentIs) eval(w *world) value  { return truth(w.call.Subject.Agent == st
 func (e viaEntry) text() string        { return fmt.Sprintf("request.entry_point == %q", string(e)) }
 func (e viaEntry) eval(w *world) value { return truth(string(w.call.EntryPoint) == string(e)) }
 func (readOnly) text() string          { return "tool.read_only" }
-func (readOnly) eval(w *world) value { return truth(w.call.Tool.Hints.ReadOnly == junctor.HintTrue) }
+func (readOnly) eval(w *world) value   { return truth(w.call.Tool.Hints.ReadOnly == junctor.HintTrue) }
 
 func (u under) text() string { return fmt.Sprintf("below(args.%s, %q)", u.name, u.folder) }
 
