@@ -3,6 +3,7 @@ package talk
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestAModelSuggestsAndAPersonDecides(t *testing.T) {
 	}
 	var server junctor.Server
 	s.expect(200, "GET", "/servers/pets", "", &server)
-	if want := (junctor.Override{Name: "all_pets", Description: "List every pet."}); server.Overrides["pets1"] != want || len(server.Overrides) != 1 {
+	if want := (junctor.Override{Name: "all_pets", Description: "List every pet."}); !reflect.DeepEqual(server.Overrides["pets1"], want) || len(server.Overrides) != 1 {
 		t.Fatalf("the overlay is %v", server.Overrides)
 	}
 }
