@@ -29,7 +29,7 @@ type Policies interface {
 	// evaluated, operators' rules first. version is that of the tenant's own list.
 	PolicyRules(ctx context.Context, p *junctor.Principal) (rules []PolicyEntry, version time.Time, err error)
 	// PutPolicyRule stores a rule in place of the one of its name. A rule that does not
-	// check is not stored; the error is a *PolicyFaults.
+	// check is not stored; the error is a *PolicyProblemsError.
 	PutPolicyRule(ctx context.Context, p *junctor.Principal, rule junctor.PolicyRule, how PutPolicy) (PolicyEntry, error)
 	// RemovePolicyRule removes a rule. If version is not zero, it has to have that version.
 	RemovePolicyRule(ctx context.Context, p *junctor.Principal, name string, version time.Time) error
@@ -232,16 +232,16 @@ type PolicyCaseResult struct {
 	Problem string `json:"problem,omitempty" doc:"How the case differs from what was expected."`
 }
 
-// PolicyFaults is the error of rules that do not check.
-type PolicyFaults struct{ Problems []PolicyProblem }
+// PolicyProblemsError is the error of rules that do not check.
+type PolicyProblemsError struct{ Problems []PolicyProblem }
 
 // Error implements error.
-func (f *PolicyFaults) Error() string { return f.toError().Error() }
+func (f *PolicyProblemsError) Error() string { return f.toError().Error() }
 
-// Unwrap returns the error that callers see who do not know PolicyFaults.
-func (f *PolicyFaults) Unwrap() error { return f.toError() }
+// Unwrap returns the error that callers see who do not know PolicyProblemsError.
+func (f *PolicyProblemsError) Unwrap() error { return f.toError() }
 
-func (f *PolicyFaults) toError() *junctor.Error {
+func (f *PolicyProblemsError) toError() *junctor.Error {
 	text := "the rules do not check"
 	if len(f.Problems) > 0 {
 		text = f.Problems[0].Text()
@@ -534,7 +534,7 @@ func (a *api) explainPolicyError(ctx context.Context, name string, err error) er
 // policyProblem shows all problems of rules that do not check, each as a fault of the
 // request's body.
 func policyProblem(err error) error {
-	faults, ok := errors.AsType[*PolicyFaults](err)
+	faults, ok := errors.AsType[*PolicyProblemsError](err)
 	if !ok {
 		return err
 	}

@@ -26,7 +26,7 @@ func (rulebook) PolicyRules(context.Context, *junctor.Principal) ([]PolicyEntry,
 
 func (r rulebook) PutPolicyRule(_ context.Context, _ *junctor.Principal, rule junctor.PolicyRule, how PutPolicy) (PolicyEntry, error) {
 	if rule.When == "bad" {
-		return PolicyEntry{}, &PolicyFaults{[]PolicyProblem{{Rule: rule.Name, Line: 1, Column: 1, Message: "undeclared reference to 'bad'"}, {Rule: rule.Name, Line: 2, Column: 3, Message: "and another", Suggestion: "did you mean args?"}}}
+		return PolicyEntry{}, &PolicyProblemsError{[]PolicyProblem{{Rule: rule.Name, Line: 1, Column: 1, Message: "undeclared reference to 'bad'"}, {Rule: rule.Name, Line: 2, Column: 3, Message: "and another", Suggestion: "did you mean args?"}}}
 	}
 	list, at, _ := r.PolicyRules(context.Background(), nil)
 	if err := junctor.CheckVersion(how.Version, at); err != nil {

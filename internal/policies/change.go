@@ -211,7 +211,7 @@ func (s *Policies) admit(ctx context.Context, p *junctor.Principal, list []junct
 		problems = slices.DeleteFunc(problems, func(one admin.PolicyProblem) bool { return one.Warning })
 	}
 	if len(problems) > 0 {
-		return &admin.PolicyFaults{Problems: problems}
+		return &admin.PolicyProblemsError{Problems: problems}
 	}
 	return nil
 }

@@ -230,7 +230,7 @@ func TestChecks(t *testing.T) {
 	b, p := newBench(t), admins(junctor.DefaultTenant)
 	_, err := b.PutPolicyRule(t.Context(), p, deny("typo", `args.pth == "/etc"`, "files/*"), admin.PutPolicy{})
 	b.fails(err, junctor.CodeInvalid)
-	faults, ok := err.(*admin.PolicyFaults) //nolint:errorlint // returned as it is
+	faults, ok := err.(*admin.PolicyProblemsError) //nolint:errorlint // returned as it is
 	if !ok || len(faults.Problems) == 0 || faults.Problems[0].Line != 1 || faults.Problems[0].Column == 0 || !strings.Contains(faults.Problems[0].Suggestion, "path") {
 		t.Errorf("problems: %+v", err)
 	}
