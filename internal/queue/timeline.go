@@ -42,7 +42,7 @@ func (q *Queue) Timeline(ctx context.Context, tenant junctor.TenantID, in Timeli
 		return nil, junctor.Errorf(junctor.CodeInternal, "queue: %d steps of %s are no timeline", in.Steps, in.Step)
 	}
 	now := q.options.Now()
-	in.Filter.From, in.Filter.To, in.States = time.Time{}, time.Time{}, nil
+	in.From, in.To, in.States = time.Time{}, time.Time{}, nil
 	t := timeline{from: toMicros(in.From), step: step, points: make([]TimelinePoint, in.Steps), oldest: make([]int64, in.Steps)}
 	for i := range t.points {
 		t.points[i].Time = in.From.Add(time.Duration(i) * in.Step).UTC()
@@ -110,6 +110,7 @@ func (t *timeline) addRow(rows *sql.Rows) error {
 			p.Dead += n
 		case StateDropped:
 			p.Dropped += n
+		default:
 		}
 	}
 	for i := max(made, 0); i < min(gone, len(t.points)); i++ {

@@ -19,7 +19,7 @@ func TestTimeline(t *testing.T) {
 		if err := r.open().EnsureTenant(r.Context(), "acme", "Acme"); err != nil {
 			r.Fatal(err)
 		}
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test that can be repeated
+		random := rand.New(rand.NewPCG(1, 2))
 		begin := r.clock.Now().Truncate(time.Minute)
 		for range 60 {
 			for range random.IntN(4) {
