@@ -42,12 +42,13 @@ func (q *Queue) Timeline(ctx context.Context, tenant junctor.TenantID, in Timeli
 		return nil, junctor.Errorf(junctor.CodeInternal, "queue: %d steps of %s are no timeline", in.Steps, in.Step)
 	}
 	now := q.options.Now()
-	in.From, in.To, in.States = time.Time{}, time.Time{}, nil
 	t := timeline{from: toMicros(in.From), step: step, points: make([]TimelinePoint, in.Steps), oldest: make([]int64, in.Steps)}
 	for i := range t.points {
 		t.points[i].Time = in.From.Add(time.Duration(i) * in.Step).UTC()
 	}
-	where, args := in.buildCondition(q.options.DB.Dialect, tenant)
+	filter := in.Filter
+	filter.From, filter.To, filter.States = time.Time{}, time.Time{}, nil
+	where, args := filter.buildCondition(q.options.DB.Dialect, tenant)
 	// The database groups the jobs by the steps in which they were created and ended: jobs are
 	// many, and these groups few. A job that ended in the step in which it was created is in no
 	// count but that of its outcome.
