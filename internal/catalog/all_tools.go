@@ -2,7 +2,7 @@ package catalog
 
 import "iter"
 
-// Servers returns all servers of the tenant, in the order of their ids, whoever sees them.
+// Servers returns all servers of the tenant, by id, without regard to visibility.
 func (sh *Shelf) Servers() iter.Seq[*Server] {
 	return func(yield func(*Server) bool) {
 		for _, s := range sh.servers {
@@ -13,7 +13,7 @@ func (sh *Shelf) Servers() iter.Seq[*Server] {
 	}
 }
 
-// Tools returns all tools of the server, whoever sees them.
+// Tools returns all tools of the server, without regard to visibility.
 func (s *Server) Tools() iter.Seq[*Tool] {
 	return func(yield func(*Tool) bool) {
 		for _, t := range s.tools {

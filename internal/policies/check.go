@@ -105,7 +105,7 @@ func (s *Policies) check(r *junctor.PolicyRule, owner junctor.TenantID, tenants 
 func targetsServer(r *junctor.PolicyRule, server string) bool {
 	return len(r.Target.Items) == 0 || slices.ContainsFunc(r.Target.Items, func(item string) bool {
 		pattern, _, _ := strings.Cut(item, "/")
-		return matchPattern(pattern, server)
+		return policy.MatchPattern(pattern, server)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -314,23 +313,5 @@ func (s *Policies) subject(tenant junctor.TenantID, user, agent, client string, 
 
 // matchesTenant reports whether an operators' rule is about a tenant.
 func matchesTenant(r *junctor.PolicyRule, tenant junctor.TenantID) bool {
-	return slices.ContainsFunc(r.Target.Tenants, func(pattern string) bool { return matchPattern(pattern, string(tenant)) })
-}
-
-// matchPattern reports whether a pattern, in which a * stands for any text, matches a
-// text.
-func matchPattern(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	rest, ok := strings.CutPrefix(text, parts[0])
-	if !ok || len(parts) == 1 {
-		return ok && rest == ""
-	}
-	for _, part := range parts[1 : len(parts)-1] {
-		at := strings.Index(rest, part)
-		if at < 0 {
-			return false
-		}
-		rest = rest[at+len(part):]
-	}
-	return strings.HasSuffix(rest, parts[len(parts)-1])
+	return slices.ContainsFunc(r.Target.Tenants, func(pattern string) bool { return policy.MatchPattern(pattern, string(tenant)) })
 }

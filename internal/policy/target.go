@@ -34,7 +34,7 @@ func (t *target) matchesItem(kind junctor.Kind, server, name string) bool {
 		return false
 	}
 	return len(t.items) == 0 || slices.ContainsFunc(t.items, func(p itemPattern) bool {
-		return matchPattern(p.server, server) && matchPattern(p.item, name)
+		return MatchPattern(p.server, server) && MatchPattern(p.item, name)
 	})
 }
 
@@ -46,12 +46,12 @@ func (t *target) matchesSubject(s *Subject) bool {
 // matchesOne reports whether a value matches one of the patterns; without patterns
 // every value does. Nothing matches the absence of a value.
 func matchesOne(patterns []string, value string) bool {
-	return len(patterns) == 0 || value != "" && slices.ContainsFunc(patterns, func(p string) bool { return matchPattern(p, value) })
+	return len(patterns) == 0 || value != "" && slices.ContainsFunc(patterns, func(p string) bool { return MatchPattern(p, value) })
 }
 
-// matchPattern reports whether a pattern matches all of a text. A * stands for any
+// MatchPattern reports whether a pattern of a target matches all of a text. A * stands for any
 // text.
-func matchPattern(pattern, text string) bool {
+func MatchPattern(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
 		return pattern == text
