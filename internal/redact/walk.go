@@ -415,7 +415,7 @@ func (w *walk) text(in place, hide Secrecy, begin, end int) bool {
 		}
 	}
 	if clean, changed := w.redactor.clean(w.buffers, text, appendMark); changed {
-		w.edits = append(w.edits, edit{from: begin, to: end, with: wire.AppendString(nil, string(clean)), text: slices.Clone(text)})
+		w.edits = append(w.edits, edit{from: begin, to: end, with: wire.AppendString(make([]byte, 0, len(clean)+len(clean)/8+2), string(clean)), text: slices.Clone(text)})
 	}
 	return true
 }
