@@ -41,34 +41,33 @@ func fiftyRules() []junctor.PolicyRule {
 	)
 }
 
-// redacting is a rule that looks for everything in the results of web/page.
+// redacting is a rule that looks for everything in results.
 func redacting() []junctor.PolicyRule {
 	return []junctor.PolicyRule{{
 		Name: "redacting", Phase: junctor.PhaseResult, Verdict: junctor.VerdictRedact, Redact: []string{"secrets", "email", "phone", "iban", "card", "jwt"},
-		Target: junctor.PolicyTarget{Items: []string{"web/page"}},
+		Target: junctor.PolicyTarget{Items: []string{"web/*"}},
 	}}
 }
 
-// pageText is what the tool page answers: 64 KiB of prose, with some mail addresses.
-func pageText() string {
+// pageText is 64 KiB of prose, with some mail addresses or without.
+func pageText(hasMail bool) string {
 	var b strings.Builder
 	for n := 0; b.Len() < 64<<10; n++ {
 		fmt.Fprintf(&b, "Line %d: the quick brown fox jumps over the lazy dog, and a customer of the shop wrote that it was fine.\n", n)
-		if n%50 == 0 {
+		if n%50 == 0 && hasMail {
 			fmt.Fprintf(&b, "Reply to customer%d@example.com before noon.\n", n)
 		}
 	}
 	return b.String()[:64<<10]
 }
 
-// web starts a server with the tools fetch and page, in this process: what it costs does not
+// web starts a server with the tools fetch, clean and page, in this process: what it costs does not
 // count.
 func web(t *testing.T) string {
 	t.Helper()
-	text := pageText()
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},"amount":{"type":"number"},"count":{"type":"integer"}},"required":["url"]}`)
-	for name, answer := range map[string]string{"fetch": "fetched", "page": text} {
+	for name, answer := range map[string]string{"fetch": "fetched", "clean": pageText(false), "page": pageText(true)} {
 		sdk.AddTool(&mcp.Tool{Name: name, InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
 		})
@@ -103,9 +102,10 @@ func TestCostOfRules(t *testing.T) { //nolint:paralleltest // a measurement
 		calls, rounds         int
 		most                  float64
 	}{
-		{"50 rules, of which 3 apply", "fetch", `{"url":"https://example.com/x","amount":12.5,"count":3}`, fiftyRules(), 4000, 11, maxRules},
-		{"50 rules, of which none applies", "fetch", `{"url":"https://example.com/x","amount":12.5,"count":3}`, fiftyRules()[:47], 4000, 11, maxRules},
-		{"a rule that redacts all kinds of values from a result of 64 KiB", "page", `{"url":"https://example.com/x"}`, redacting(), 500, 11, maxRedact},
+		{"50 rules, of which 3 apply", "fetch", `{"url":"https://example.com/x","amount":12.5,"count":3}`, fiftyRules(), 4000, 7, maxRules},
+		{"50 rules, of which none applies", "fetch", `{"url":"https://example.com/x","amount":12.5,"count":3}`, fiftyRules()[:47], 4000, 7, maxRules},
+		{"a rule that looks for all kinds of values in a result of 64 KiB, which has none", "clean", `{"url":"https://example.com/x"}`, redacting(), 500, 7, maxRedact},
+		{"a rule that redacts 13 of them from a result of 64 KiB", "page", `{"url":"https://example.com/x"}`, redacting(), 500, 7, maxRedact},
 	} {
 		with := start(c.rules)
 		both := []*program.Instance{with, without}
