@@ -55,10 +55,7 @@ func (s *Set) JudgeResult(ctx context.Context, c *Call, result []byte) ResultDec
 			continue
 		}
 		came, err := r.value(v)
-		hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String()}
-		if err != nil {
-			hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
-		}
+		hit := r.newHit(came, err)
 		verdict, message := r.Verdict, r.Message
 		matched := came == isTrue || came == isError && r.failsClosed()
 		switch {

@@ -135,7 +135,7 @@ func (s *Set) entryOf(kind junctor.Kind, server, name string, t *Tool) *entry {
 			}
 			a := applied{rule: r, problem: r.broken}
 			if a.problem == nil && r.needsTypes && types != nil {
-				if problems := types.check(s.compiler, r); len(problems) > 0 {
+				if problems := r.checkTool(s.compiler, t, func() *toolTypes { return types }); len(problems) > 0 {
 					a.problem = junctor.Errorf(junctor.CodeInvalid, "the rule does not fit the tool: %s", problems[0].String())
 				}
 			}
@@ -193,10 +193,7 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 			continue
 		}
 		came, err := r.value(v)
-		hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String()}
-		if err != nil {
-			hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
-		}
+		hit := r.newHit(came, err)
 		if came == isUnknown {
 			d.Hits = append(d.Hits, hit)
 			if r.Mode == junctor.ModeEnforce {
@@ -225,6 +222,15 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 		return verdict != junctor.VerdictAllow
 	}
 	return false
+}
+
+// newHit returns what a rule came to.
+func (r *rule) newHit(came value, err error) junctor.PolicyHit {
+	hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String(), Operators: r.IsOperators()}
+	if err != nil {
+		hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
+	}
+	return hit
 }
 
 // maxErrorLength bounds the reason of a condition that could not be evaluated, in
