@@ -58,7 +58,7 @@ func judge(ctx context.Context, set *policy.Set, c *recordedCall, asked *notAske
 	switch {
 	case len(d.Hits) > 0 && !c.hasFacts:
 		out.undecidable = &why.Facts
-	case asked.did.Load():
+	case asked.did.Load() || d.AwaitsFilter:
 		out.undecidable = &why.Filter
 	case d.Undecidable:
 		out.undecidable = &why.Arguments
@@ -79,6 +79,8 @@ func judge(ctx context.Context, set *policy.Set, c *recordedCall, asked *notAske
 		out.undecidable = &why.Filter
 	case r.Denied:
 		out.end, out.rule = endDenied, r.Rule
+	case r.AwaitsFilter:
+		out.undecidable = &why.Filter
 	case r.Undecidable || len(r.Steps) > 0 && c.result == nil:
 		out.undecidable = &why.Result
 	default:

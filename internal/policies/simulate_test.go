@@ -165,7 +165,7 @@ func TestSimulationAsksNoWebhook(t *testing.T) {
 	b.call("read", "", `{"path":"/a"}`)
 	rule := deny("asked", "", "files/*")
 	rule.Filter = &junctor.PolicyFilter{URL: "https://filter.example/"}
-	if s := b.simulate([]junctor.PolicyRule{rule}); s.Undecidable.Filter+s.Undecidable.Arguments != 1 || s.Changed != 0 {
+	if s := b.simulate([]junctor.PolicyRule{rule}); s.Undecidable != (admin.PolicyUndecidable{Filter: 1}) || s.Changed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -188,6 +188,24 @@ func TestExplanation(t *testing.T) {
 		if !slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, want) }) {
 			t.Errorf("no note %q in %q", want, e.Notes)
 		}
+	}
+	// Only a call that no rule was asked about was refused before that.
+	for note, c := range map[string]struct {
+		wanted bool
+		change func(*history.Entry)
+	}{
+		"refused before rules were asked: too many": {true, func(e *history.Entry) { e.Status, e.Reason = junctor.StatusLimited, "too many" }},
+		"refused before rules were asked":           {false, denied("etc")},
+	} {
+		b.call("read", "", `{"path":"/etc/passwd"}`, c.change)
+		e, err := b.ExplainPolicies(t.Context(), p, &b.calls[len(b.calls)-1])
+		if err != nil || slices.ContainsFunc(e.Notes, func(have string) bool { return strings.Contains(have, note) }) != c.wanted {
+			t.Errorf("%q: %v, %v", note, e.Notes, err)
+		}
+	}
+	b.put(p, junctor.PolicyRule{Name: "asked", Verdict: junctor.VerdictDeny, Filter: &junctor.PolicyFilter{URL: "https://filter.example/"}}, admin.PutPolicy{Place: admin.PolicyPlace{First: true}})
+	if e, err := b.ExplainPolicies(t.Context(), p, &b.calls[0]); err != nil || e.Verdict != "undecidable" || !slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, "a webhook decides") }) {
+		t.Errorf("with a webhook: %+v, %v", e, err)
 	}
 	if !strings.Contains(string(e.Inputs), `"groups":["sales"]`) || !strings.Contains(string(e.Inputs), `"path":"/etc/passwd"`) {
 		t.Errorf("inputs: %s", e.Inputs)

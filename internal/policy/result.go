@@ -17,7 +17,7 @@ type ResultDecision struct {
 	Steps []ResultStep        // the changes to make, in order
 	Hits  []junctor.PolicyHit // every rule that was evaluated, in order
 
-	Undecidable bool // as in Decision
+	Undecidable, AwaitsFilter bool // as in Decision
 }
 
 // ResultStep is one change of a result.
@@ -60,7 +60,9 @@ func (s *Set) JudgeResult(ctx context.Context, c *Call, result []byte) ResultDec
 		matched := came == isTrue || came == isError && r.failsClosed()
 		switch {
 		case came == isUnknown:
-			d.Undecidable = d.Undecidable || r.Mode == junctor.ModeEnforce
+			if r.Mode == junctor.ModeEnforce {
+				d.Undecidable, d.AwaitsFilter = true, d.AwaitsFilter || err != nil
+			}
 		case came == isError:
 			verdict = junctor.VerdictDeny
 		case matched && r.Filter != nil:

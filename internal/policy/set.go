@@ -161,8 +161,9 @@ type Decision struct {
 	Hits    []junctor.PolicyHit   // every rule that was evaluated, in order
 
 	// Undecidable says that a rule depends on what is not known of a recorded call. The
-	// other members are as far as the search came.
-	Undecidable bool
+	// other members are as far as the search came. AwaitsFilter says that it is the answer of
+	// a webhook, which is asked about no record.
+	Undecidable, AwaitsFilter bool
 }
 
 // JudgeCall decides about a call before it is made. The first rule that denies or
@@ -197,7 +198,7 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 		if came == isUnknown {
 			d.Hits = append(d.Hits, hit)
 			if r.Mode == junctor.ModeEnforce {
-				d.Undecidable = true
+				d.Undecidable, d.AwaitsFilter = true, err != nil
 				return true
 			}
 			continue
@@ -237,7 +238,8 @@ func (r *rule) newHit(came value, err error) junctor.PolicyHit {
 // records.
 const maxErrorLength = 300
 
-// value evaluates a rule for one item. The value is unknown for records alone.
+// value evaluates a rule for one item. The value is unknown for records alone, with an error if
+// a webhook decides.
 func (r *applied) value(v *variables) (value, error) {
 	if r.problem != nil {
 		return isError, r.problem
@@ -247,7 +249,7 @@ func (r *applied) value(v *variables) (value, error) {
 	case came == isUnknown && !v.call.Recorded:
 		return isError, junctor.Errorf(junctor.CodeInvalid, "the condition depends on the arguments of the call, which are not known any more when the result of its task is read")
 	case came == isTrue && r.Filter != nil && v.call.Recorded:
-		return isUnknown, nil
+		return isUnknown, junctor.Errorf(junctor.CodeUnavailable, "a webhook decides about the call, and is not asked about a recorded one")
 	}
 	return came, err
 }
