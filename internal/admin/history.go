@@ -128,7 +128,7 @@ func (a *api) registerHistoryRoutes() {
 		}
 		entry, err := a.findCall(ctx, access, in.ID)
 		// The scope of the operation allows to read rules, and a restricted entry has no hits.
-		return &callDetailsResponse{CallDetails{Entry: entry, Policy: entry.Policy}}, err
+		return &callDetailsResponse{CallDetails{Entry: entry, Policy: junctor.LimitHits(entry.Tenant, entry.Policy)}}, err
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
