@@ -17,18 +17,30 @@ type EndedCall struct {
 	Server, Name    string
 	Issuer, Subject string
 	User, Agent     string
+	Key             string // id of the key that the caller presented; "" if there was none
 	Status          junctor.Status
 	Duration        time.Duration
 	BytesIn         int
 	BytesOut        int
+	Rules           string // the rules that matched, as the record has them; MatchedRules splits it
 }
 
-// endedCallOf returns the parts of a call that an EndedCall has.
-func endedCallOf(c *junctor.Call, at time.Time) EndedCall {
+// endedCallOf returns the parts of a call that an EndedCall has. rules are those that
+// matched it, as its record has them.
+func endedCallOf(c *junctor.Call, rules string, at time.Time) EndedCall {
 	return EndedCall{
 		Time: at, Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
-		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+		User: c.User, Agent: c.Agent, Key: presentedKey(c), Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
 	}
+}
+
+// presentedKey returns the id of the key that the caller presented; "" if there was none.
+// A service is its key.
+func presentedKey(c *junctor.Call) string {
+	if c.Issuer == junctor.IssuerKey {
+		return c.Subject
+	}
+	return c.Facts.Key
 }
 
 // maxFeedCalls is how many ended calls wait in memory for a follower. A follower that is
@@ -66,7 +78,7 @@ func (f *callFeed) addBatch(batch []*pendingRecord, now time.Time) {
 			clear(f.calls)
 			f.calls, f.completeAfter = f.calls[:0], n.seq
 		default:
-			f.calls = append(f.calls, endedCallOf(n.call, now))
+			f.calls = append(f.calls, endedCallOf(n.call, matchedRulesOf(n.call), now))
 		}
 	}
 	if len(f.calls) >= maxFeedCalls/2 {
@@ -154,7 +166,7 @@ func (f *Follower) readSegments(upTo uint64) error {
 		l, err := parseLine([]byte(records[i].Hash + " " + records[i].JSON))
 		if err == nil && (l.Phase == PhaseToolList || l.Call != "" && (l.Phase == PhaseEnd || l.Phase == PhaseRefuse)) {
 			c := l.toCall()
-			f.calls = append(f.calls, endedCallOf(&c, l.Time))
+			f.calls = append(f.calls, endedCallOf(&c, l.Rules, l.Time))
 		}
 	}
 	f.seq = upTo // what is not there was removed, or is no record: nobody will read it

@@ -48,12 +48,14 @@ func memberTexts() map[string]string {
 		"subject":     "The caller, as the issuer names it.",
 		"user":        "The user for whom an agent or program called. Absent if the subject is that user.",
 		"agent":       "The agent as which the caller acted. Absent if the subject is that agent.",
+		"key":         "The ID of the key that the caller used. Absent if the subject is the key.",
 		"client":      "The OAuth client that the user let call.",
 		"view":        "The App view that made the call.",
 		"room":        "The room in which an agent called.",
 		"status":      "How the call ended; `running` in a `start`.",
 		"code":        "The [error code](errors.md).",
 		"reason":      "Why the call failed or was refused, or what happened to the journal.",
+		"rules":       "The [rules](../guides/policy.md) that matched, each as `name:verdict:mode`, with commas between them. Only in an `end` or `refuse`.",
 		"duration_us": "The duration in microseconds.",
 		"bytes_in":    "The size of the arguments in bytes.",
 		"bytes_out":   "The size of the result, or of the list of tools, in bytes.",
@@ -227,7 +229,7 @@ func readMember(p checkedPackage, call *ast.CallExpr) (journalMember, bool) {
 	}
 	m := journalMember{name: constantText(p, call.Args[0])}
 	switch method {
-	case "addText":
+	case "addText", "addRules":
 		m.policy = "plain"
 		if v := p.info.Types[call.Args[2]].Value; v != nil {
 			m.policy = "plain, at most " + v.ExactString() + " bytes"
