@@ -14,6 +14,7 @@ import { Json } from '../parts/Json';
 import { SideBySide } from '../parts/SideBySide';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import { Annotations } from './tool/Annotations';
 import { hints } from './ToolRows';
 
 export default function ToolPage({ name }: { name: string }) {
@@ -81,6 +82,8 @@ function Page({ t }: { t: Tool }) {
               </Panel>
             )}
           </div>
+          <div className="stack" style={{ gap: '1.125rem' }}>
+          <Annotations t={t} />
           <Panel title="Details" pad>
             <dl className="facts">
               <dt>Server</dt>
@@ -121,6 +124,7 @@ function Page({ t }: { t: Tool }) {
               )}
             </dl>
           </Panel>
+          </div>
         </div>
       )}
       {tab === 'roles' && <Roles t={t} />}
