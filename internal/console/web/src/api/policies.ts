@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { get, getAll, type Schemas, type Tool } from './client';
-import type { Numbers } from './metrics';
 import { pollEvery } from './live';
+import type { Numbers } from './metrics';
 import { useMetrics } from './metrics';
 
 // Rules about calls: which there are, and what they did.
@@ -49,11 +49,7 @@ const day = 24 * 3_600_000;
 // usePolicyNumbers reads how many calls each rule matched in the last 24 hours.
 export function usePolicyNumbers(): { numbers: ReadonlyMap<string, Numbers>; known: boolean } {
   const to = Date.now();
-  const all = useMetrics(
-    { by: 'policy' },
-    { key: '24h', from: to - day, to, step: '', live: true },
-    { limit: mostNumbers, points: false },
-  );
+  const all = useMetrics({ by: 'policy' }, { key: '24h', from: to - day, to, step: '', live: true }, { limit: mostNumbers, points: false });
   return { numbers: new Map((all.data?.series ?? []).map((s) => [s.first, s.total])), known: all.data !== undefined };
 }
 

@@ -41,7 +41,10 @@ test('arguments are those of the schemas of all tools', () => {
       ['to', 'object', 'in 1 of 2 tools; optional: ask has() first'],
     ],
   );
-  assert.deepEqual(both.find((m) => m.name === 'to')?.members?.map((m) => m.name), ['iban']);
+  assert.deepEqual(
+    both.find((m) => m.name === 'to')?.members?.map((m) => m.name),
+    ['iban'],
+  );
   assert.deepEqual(argumentsOf([undefined, {}, { type: 'object' }]), []);
 });
 
@@ -63,6 +66,7 @@ test('words are completed with variables, functions and members', () => {
   assert.deepEqual(labels('glob(args.no|, "x")'), ['note']);
   assert.deepEqual(labels('args.note.con'), ['contains(text)']);
   assert.deepEqual(labels('principal.groups.ex'), ['exists(x, condition)']);
+  assert.deepEqual(labels('principal.groups.exists(g, g.st')[0], 'startsWith(text)');
   assert.ok(labels('domain(args.note).').includes('endsWith(text)'));
   assert.ok(labels('args.amount > 5 || ha').includes('has(args.name)'));
   assert.deepEqual(labels('res'), [], 'a call has no result yet');
@@ -74,7 +78,7 @@ test('nothing is offered where no word begins, unless it is asked for', () => {
   assert.deepEqual(labels('args.amount > '), []);
   assert.deepEqual(labels('args.amount > 5'), []);
   assert.deepEqual(labels('args.amount'), [], 'the word is complete');
-  assert.deepEqual(labels('args.nothing.x'), []);
+  assert.deepEqual(labels('args.nothing.qq'), []);
   assert.deepEqual(labels('size'), ['size(value)']);
   assert.ok(labels('', true).length > 8);
   for (const text of ['args.note == "ar', "args.note == 'a\\'ar", 'true // ar']) {
@@ -123,7 +127,10 @@ test('a suggestion can be applied', () => {
     name: 'Use text',
     text: 'size(args.text) > 5',
   });
-  assert.deepEqual(fix('principl.user == "a"', "undeclared reference to 'principl'", 'did you mean principal?')?.text, 'principal.user == "a"');
+  assert.deepEqual(
+    fix('principl.user == "a"', "undeclared reference to 'principl'", 'did you mean principal?')?.text,
+    'principal.user == "a"',
+  );
   const open = ['calls may leave out args.note, and the rule could not be evaluated then', 'write has(args.note) && …'] as const;
   assert.deepEqual(fix('args.note == "x"', ...open), { name: 'Add has(args.note)', text: 'has(args.note) && args.note == "x"' });
   assert.equal(fix('args.note == "x" || tool.read_only', ...open), undefined, 'it would change what the other side means');

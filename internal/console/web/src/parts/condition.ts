@@ -116,7 +116,15 @@ const timeMethods: Func[] = [
 ];
 
 const methodsOf = (type: Member['type']): Func[] =>
-  type === 'text' ? textMethods : type === 'list' ? listMethods : type === 'time' ? timeMethods : type === 'any' ? [...textMethods, ...listMethods] : [];
+  type === 'text'
+    ? textMethods
+    : type === 'list'
+      ? listMethods
+      : type === 'time'
+        ? timeMethods
+        : type === 'any'
+          ? [...textMethods, ...listMethods]
+          : [];
 
 // isInText reports whether a place is inside a quoted text or a comment.
 export function isInText(condition: string, at: number): boolean {
@@ -137,7 +145,13 @@ export function isInText(condition: string, at: number): boolean {
 }
 
 const ofFunc = (f: Func): Completion => ({ label: f.form, insert: f.insert, back: f.back, type: '', about: f.about });
-const ofMember = (m: Member): Completion => ({ label: m.name, insert: m.name, back: 0, type: m.type === 'any' ? '' : m.type, about: m.about ?? '' });
+const ofMember = (m: Member): Completion => ({
+  label: m.name,
+  insert: m.name,
+  back: 0,
+  type: m.type === 'any' ? '' : m.type,
+  about: m.about ?? '',
+});
 
 // completionsAt is what can be written at a place. Unless it was asked for, nothing is offered
 // where no word begins.
@@ -164,7 +178,7 @@ export function completionsAt(condition: string, at: number, known: Member[], as
     ...all.filter((o) => wanted !== '' && o.name.toLowerCase().indexOf(wanted) > 0),
   ];
   // A word that is complete is not offered again.
-  if (!asked && fits.length === 1 && fits[0]?.name === word && condition.slice(at, to) === '') return undefined;
+  if (!asked && fits.length === 1 && fits[0]?.one.insert === word && condition.slice(at, to) === '') return undefined;
   // What is called already needs no second pair of parentheses.
   const called = condition[to] === '(';
   const options = fits.map(({ name, one }) => (called && one.insert.includes('(') ? { ...one, insert: name, back: 0 } : one));
@@ -178,7 +192,7 @@ function locate(known: Member[], path: string): Member | undefined {
   for (const raw of path.split('.').slice(0, -1)) {
     const name = raw.trim().replace(/\[\d+\]$/, '');
     found = members?.find((m) => m.name === name);
-    if (!found) return members === known || members === undefined ? undefined : { name, type: 'any' };
+    if (!found) return { name, type: 'any' }; // such as the x of exists(x, …)
     if (/\]\s*$/.test(raw)) found = { name, type: 'any' };
     members = found.members;
   }
@@ -239,9 +253,11 @@ function mergeMembers(nodes: { root: SchemaNode; node: SchemaNode }[], depth: nu
 
 // follow resolves a reference within a schema.
 function follow(root: SchemaNode, node: SchemaNode): SchemaNode {
+  if (node.$ref === '#') return root;
   if (!node.$ref?.startsWith('#/')) return node;
   let at: unknown = root;
-  for (const part of node.$ref.slice(2).split('/')) at = (at as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  for (const part of node.$ref.slice(2).split('/'))
+    at = (at as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
   return (at as SchemaNode | undefined) ?? {};
 }
 
@@ -279,11 +295,16 @@ export function markOf(condition: string, p: Pick<PolicyProblem, 'line' | 'colum
   }
   const token = /^(?:[A-Za-z_]\w*|\d[\d.]*|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[=!<>]=|&&|\|\||\S)/.exec(condition.slice(at))?.[0];
   // The end of the text is marked at its last character.
-  return token ? { from: at, to: at + token.length } : { from: Math.max(0, Math.min(at, condition.trimEnd().length) - 1), to: Math.max(1, Math.min(at, condition.trimEnd().length)) };
+  return token
+    ? { from: at, to: at + token.length }
+    : { from: Math.max(0, Math.min(at, condition.trimEnd().length) - 1), to: Math.max(1, Math.min(at, condition.trimEnd().length)) };
 }
 
 // fixOf is what the suggestion of a problem makes of the condition, if it can be applied.
-export function fixOf(condition: string, p: Pick<PolicyProblem, 'line' | 'column' | 'message' | 'suggestion'>): { name: string; text: string } | undefined {
+export function fixOf(
+  condition: string,
+  p: Pick<PolicyProblem, 'line' | 'column' | 'message' | 'suggestion'>,
+): { name: string; text: string } | undefined {
   const meant = /^did you mean (\w+)\?$/.exec(p.suggestion ?? '')?.[1];
   if (meant) {
     const mark = markOf(condition, p);

@@ -100,7 +100,8 @@ test('problems come to their fields', () => {
 
 test('a simulation has the rule in its place among the stored ones', () => {
   const stored = [entry('top', { operators: true, restricted: true }), entry('a'), entry('b'), entry('c')];
-  const names = (name: string, place: string) => withRule(stored, { name, verdict: 'allow' }, place).map((r) => r.name + (r.verdict === 'allow' ? '!' : ''));
+  const names = (name: string, place: string) =>
+    withRule(stored, { name, verdict: 'allow' }, place).map((r) => r.name + (r.verdict === 'allow' ? '!' : ''));
   assert.deepEqual(names('b', ''), ['a', 'b!', 'c']);
   assert.deepEqual(names('new', ''), ['a', 'b', 'c', 'new!']);
   assert.deepEqual(names('new', 'first'), ['new!', 'a', 'b', 'c']);

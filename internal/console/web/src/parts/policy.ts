@@ -153,7 +153,8 @@ export function wrongIn(d: Draft, taken: readonly string[] = []): Wrong {
   const odd = lines(d.items).find((p) => !p.includes('/'));
   if (odd) out.items = `Write ${odd} as server/tool, for example ${odd}/* for everything on a server.`;
   if (d.max.trim() && !/^[1-9]\d*$/.test(d.max.trim())) out.max = 'Enter a number of bytes.';
-  if (d.filtered && d.url.trim() && !/^https?:\/\/./i.test(d.url.trim())) out.url = 'Enter an address that starts with https:// or http://.';
+  if (d.filtered && d.url.trim() && !/^https?:\/\/./i.test(d.url.trim()))
+    out.url = 'Enter an address that starts with https:// or http://.';
   if (d.message.length > 500) out.message = 'Use up to 500 characters.';
   return out;
 }

@@ -73,7 +73,9 @@ function Page({ e, stored }: { e: PolicyEntry; stored: PolicyEntry[] }) {
           <div className="small stack tight">
             <b>
               {e.state === 'broken' ? 'The condition does not fit the tools of the target.' : 'The rule is not checked yet.'}{' '}
-              {e.mode === 'audit' || e.verdict === 'allow' ? 'It has no effect on calls of these tools.' : 'Calls of these tools are denied.'}
+              {e.mode === 'audit' || e.verdict === 'allow'
+                ? 'It has no effect on calls of these tools.'
+                : 'Calls of these tools are denied.'}
             </b>
             {[...new Set(wrong.map((p) => `${p.tool ? `${p.tool}: ` : ''}${messageOf(p)}`))].slice(0, 5).map((text) => (
               <span key={text} className="wrap">
@@ -87,11 +89,7 @@ function Page({ e, stored }: { e: PolicyEntry; stored: PolicyEntry[] }) {
         label="Sections of the rule"
         now={tab}
         choose={setTab}
-        tabs={[
-          ['rule', 'Rule'],
-          ['activity', 'Activity'],
-          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
-        ]}
+        tabs={[['rule', 'Rule'], ['activity', 'Activity'], ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : [])]}
       />
       {tab === 'history' && can(me, 'admin') ? (
         <History object="policy" id={e.name} />

@@ -6,6 +6,7 @@ import { Panel, Tag, type Tone } from '../../parts/elements';
 import { Json } from '../../parts/Json';
 import { ErrorCard, Loading } from '../../parts/states';
 import { VerdictTag } from '../policies/tags';
+import '../policies/policies.css';
 
 const values: Record<string, [Tone, string]> = {
   true: ['act', 'matched'],

@@ -23,7 +23,9 @@ export const isRefused = (c: Pick<Call, 'status' | 'timing'>): boolean =>
 
 // stoppedAt is the gate that a refused call did not pass; as many as there are
 // where it passed all.
-export function stoppedAt(c: Pick<Call, 'status' | 'code' | 'reason' | 'timing'> & { policy?: { decided?: boolean }[] | undefined }): number {
+export function stoppedAt(
+  c: Pick<Call, 'status' | 'code' | 'reason' | 'timing'> & { policy?: { decided?: boolean }[] | undefined },
+): number {
   if (!isRefused(c)) return checks.length;
   if (c.status === 'limited') return 2;
   if (c.status === 'denied' && c.policy?.some((h) => h.decided)) return 4;

@@ -3,6 +3,7 @@ import { type KeyboardEvent, type ReactNode, useId, useLayoutEffect, useMemo, us
 import type { PolicyProblem } from '../../api/policies';
 import { type Completion, completionsAt, fixOf, type Mark, type Member, markOf, partsOf, variables } from '../../parts/condition';
 import { messageOf, type Phase } from '../../parts/policy';
+import './policies.css';
 
 const mostShown = 8; // problems
 

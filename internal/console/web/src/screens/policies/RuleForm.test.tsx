@@ -47,7 +47,16 @@ const check = (sent: Sent) => {
   const [rule] = (sent.body as { rules: { when?: string }[] }).rules;
   return {
     problems: rule?.when?.includes('args.txt')
-      ? [{ rule: 'x', tool: 'demo/echo', line: 1, column: 5, message: 'the tool has no argument args.txt', suggestion: 'did you mean text?' }]
+      ? [
+          {
+            rule: 'x',
+            tool: 'demo/echo',
+            line: 1,
+            column: 5,
+            message: 'the tool has no argument args.txt',
+            suggestion: 'did you mean text?',
+          },
+        ]
       : [],
   };
 };
@@ -81,9 +90,9 @@ test('a new rule is checked, completed and simulated while it is written, and st
   expect(box.value).toBe('args.text == "x"');
   await screen.findByText('valid');
   await screen.findByText(/of 40 calls would have ended otherwise/);
-  const asked = sent.filter((s) => s.path === '/policies/simulate').at(-1)?.body as { rules: { name: string; when?: string }[] };
-  expect(asked.rules.map((r) => r.name)).toEqual(['first', 'no-plans', 'last', 'no-secrets']);
-  expect(asked.rules.at(-1)?.when).toBe('args.text == "x"');
+  const asked = () => (sent.filter((s) => s.path === '/policies/simulate').at(-1)?.body as { rules: { name: string; when?: string }[] }).rules;
+  await waitFor(() => expect(asked().at(-1)?.when).toBe('args.text == "x"'));
+  expect(asked().map((r) => r.name)).toEqual(['first', 'no-plans', 'last', 'no-secrets']);
   // The arguments of the tools of the target are offered.
   await user.type(box, ' && args.te');
   expect(await screen.findByRole('option', { name: /text/ })).toBeTruthy();
@@ -109,7 +118,7 @@ test('a stored rule is changed in the version that was read, and a conflict is s
   await user.type(screen.getByLabelText('Title'), 'Mine');
   await user.click(screen.getByRole('button', { name: 'Save' }));
   const dialog = await screen.findByRole('dialog');
-  expect(within(dialog).getByText('Theirs')).toBeTruthy();
+  expect(within(dialog).getAllByText('Theirs')).toHaveLength(2); // the column, and its title
   const put = changes().find((s) => s.method === 'PUT');
   expect(put?.headers.get('If-Match')).toBe('"2026-11-19T10:00:00.5Z"');
 });
@@ -147,8 +156,8 @@ test('a simulation names what would differ, by rule, tool and agent, and counts 
   );
   const groups = within(screen.getByRole('list', { name: 'Calls that would have ended otherwise' })).getAllByRole('listitem');
   expect(groups.map((g) => g.textContent)).toEqual([
-    'demo/echomade→becomesdenied2agent clerkby this rulecall 1call 2',
-    'demo/echodenied→becomesmade1no agentby othercall 1',
+    'demo/echomade →becomes denied2agent clerkby this rulecall 1call 2',
+    'demo/echodenied →becomes made1no agentby othercall 1',
   ]);
   expect(screen.getByRole('link', { name: 'Call 2 of demo/echo, made to denied' }).getAttribute('href')).toBe('/calls/c2');
   expect(screen.getByText(/10 more calls cannot be decided: 7 with arguments/)).toBeTruthy();

@@ -8,7 +8,19 @@ import { type PolicyEntry, useToolDefinitions } from '../../api/policies';
 import { can } from '../../app/permissions';
 import { argumentsOf } from '../../parts/condition';
 import { Panel, Tag } from '../../parts/elements';
-import { bodyOf, checkableRule, type Draft, draftOf, messageOf, missingIn, nameless, placeQuery, targetsTool, type Wrong, wrongIn } from '../../parts/policy';
+import {
+  bodyOf,
+  checkableRule,
+  type Draft,
+  draftOf,
+  messageOf,
+  missingIn,
+  nameless,
+  placeQuery,
+  targetsTool,
+  type Wrong,
+  wrongIn,
+} from '../../parts/policy';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 import { ConditionEditor } from './ConditionEditor';
@@ -126,7 +138,12 @@ export function RuleForm({
               />
             </div>
           </Panel>
-          <TargetFields draft={draft} wrong={wrong} change={change} matched={mayCheck && isTools ? (tools.data ? matched : undefined) : undefined} />
+          <TargetFields
+            draft={draft}
+            wrong={wrong}
+            change={change}
+            matched={mayCheck && isTools ? (tools.data ? matched : undefined) : undefined}
+          />
           <Panel title="When" pad>
             <ConditionEditor
               value={draft.when}
@@ -188,7 +205,12 @@ export function RuleForm({
             <div className="acts">
               <Button
                 type="submit"
-                disabled={missing !== '' || check.condition.length > 0 || Object.keys(wrong).length > 0 || (name !== undefined && form.edited.length === 0)}
+                disabled={
+                  missing !== '' ||
+                  check.condition.length > 0 ||
+                  Object.keys(wrong).length > 0 ||
+                  (name !== undefined && form.edited.length === 0)
+                }
                 loading={saving.busy}
               >
                 {name === undefined ? 'Add' : 'Save'}

@@ -9,6 +9,7 @@ import { Panel, Tag, type Tone } from '../../parts/elements';
 import { count, counted } from '../../parts/format';
 import { withRule } from '../../parts/policy';
 import { ErrorCard } from '../../parts/states';
+import './policies.css';
 
 const pause = 800;
 const hour = 3_600_000;
@@ -61,9 +62,7 @@ export function Simulation({
   return (
     <Panel
       title="Simulation"
-      acts={
-        <SegmentedControl size="xs" aria-label="Time of the calls" value={period} onChange={setPeriod} data={periods} />
-      }
+      acts={<SegmentedControl size="xs" aria-label="Time of the calls" value={period} onChange={setPeriod} data={periods} />}
       pad
     >
       <div className="stack" aria-busy={query.isFetching}>
@@ -164,7 +163,8 @@ export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string;
       )}
       {undecidable > 0 && (
         <Note>
-          {counted(undecidable, 'more call')} cannot be decided: {open.map(([name, text]) => `${count(s.undecidable[name])} ${text}`).join(', ')}.
+          {counted(undecidable, 'more call')} cannot be decided:{' '}
+          {open.map(([name, text]) => `${count(s.undecidable[name])} ${text}`).join(', ')}.
         </Note>
       )}
       {s.partial && <Note>Only the newest {counted(s.calls, 'call')} are read.</Note>}

@@ -12,7 +12,12 @@ export const mayChange = (me: Me | undefined, e: PolicyEntry): boolean =>
 
 // put stores a rule as it is, apart from its mode and its place.
 const put = (e: PolicyEntry, place = '', mode = e.mode, match?: string) =>
-  send<PolicyEntry>('PUT', `/policies/${encodeURIComponent(e.name)}${query(placeQuery(place))}`, { ...bodyOf(draftOf(e)), mode }, { match });
+  send<PolicyEntry>(
+    'PUT',
+    `/policies/${encodeURIComponent(e.name)}${query(placeQuery(place))}`,
+    { ...bodyOf(draftOf(e)), mode },
+    { match },
+  );
 
 const refresh = (cache: QueryClient) => cache.invalidateQueries({ queryKey: ['policies'] });
 
