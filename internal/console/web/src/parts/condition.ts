@@ -313,7 +313,7 @@ export function fixOf(
     if (!/^\w+$/.test(last)) return undefined;
     return { name: `Use ${meant}`, text: condition.slice(0, mark.to - last.length) + meant + condition.slice(mark.to) };
   }
-  const asked = /^write (has\(args[\w.]*\)) &&/.exec(p.suggestion ?? '')?.[1];
+  const asked = /^write (has\(args[\w.]*\)) && …$/.exec(p.suggestion ?? '')?.[1];
   if (asked && !/\|\||\?/.test(condition)) return { name: `Add ${asked}`, text: `${asked} && ${condition.trimStart()}` };
   return undefined;
 }

@@ -193,7 +193,8 @@ export function fieldOf(p: PolicyProblem): Field {
 // messageOf is a problem in a sentence, without the name of the rule.
 export function messageOf(p: PolicyProblem): string {
   const text = p.message.replace(/^the rule "[^"]*": /, '');
-  return [text.charAt(0).toUpperCase() + text.slice(1), p.suggestion].filter(Boolean).join('; ');
+  const hint = p.suggestion?.startsWith('junctor ') ? '' : p.suggestion; // commands are of no use here
+  return [text.charAt(0).toUpperCase() + text.slice(1), hint].filter(Boolean).join('; ');
 }
 
 // problemsIn sorts problems by field, the warnings apart. Those of the condition stay a list.

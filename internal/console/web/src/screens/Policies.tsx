@@ -12,6 +12,7 @@ import { draftOf, messageOf, neighbourOf, targetOf } from '../parts/policy';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import './policies/policies.css';
 import { mayChange, useMove, useRemove, useSetMode } from './policies/change';
 import { RuleForm } from './policies/RuleForm';
 import { PolicyState, VerdictTag } from './policies/tags';
@@ -105,7 +106,7 @@ function Rows({ all }: { all: PolicyEntry[] }) {
         </div>
       )}
       <Scroll label="Rules">
-        <table className="list">
+        <table className="list rules-list">
           <thead>
             <tr>
               <th className="right">#</th>
@@ -173,6 +174,7 @@ function Rows({ all }: { all: PolicyEntry[] }) {
                       {own && (
                         <span className="row plain" style={{ gap: 0, justifyContent: 'flex-end' }}>
                           <ActionIcon
+                            className="wide"
                             id={buttonId(e, -1)}
                             aria-label={`Move ${e.name} up`}
                             disabled={!up || q !== ''}
@@ -181,6 +183,7 @@ function Rows({ all }: { all: PolicyEntry[] }) {
                             <ArrowUp size={15} />
                           </ActionIcon>
                           <ActionIcon
+                            className="wide"
                             id={buttonId(e, 1)}
                             aria-label={`Move ${e.name} down`}
                             disabled={!down || q !== ''}
@@ -189,6 +192,12 @@ function Rows({ all }: { all: PolicyEntry[] }) {
                             <ArrowDown size={15} />
                           </ActionIcon>
                           <ActionMenu label={`Actions for ${e.name}`}>
+                            <Menu.Item leftSection={<ArrowUp size={14} />} disabled={!up || q !== ''} onClick={() => shift(e, -1)}>
+                              Move up
+                            </Menu.Item>
+                            <Menu.Item leftSection={<ArrowDown size={14} />} disabled={!down || q !== ''} onClick={() => shift(e, 1)}>
+                              Move down
+                            </Menu.Item>
                             <Menu.Item leftSection={<Trash2 size={14} />} onClick={() => remove.mutate(e)}>
                               Remove
                             </Menu.Item>
@@ -230,7 +239,7 @@ function Templates() {
                 <span className="grow">
                   <b style={{ fontWeight: 550 }}>{t.title || t.name}</b>
                   <span className="tiny soft cut" style={{ display: 'block' }}>
-                    {targetOf(t)} {t.when && <span className="mono">· {t.when}</span>}
+                    {targetOf(t)} {t.when && <code style={{ fontVariantLigatures: 'none' }}>· {t.when}</code>}
                   </span>
                 </span>
                 <span className="wide">

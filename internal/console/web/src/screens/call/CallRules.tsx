@@ -121,7 +121,7 @@ export function Explanation({ x }: { x: PolicyExplanation }) {
           </span>
           {r.error && <span className="small soft wrap">{r.error}</span>}
           {r.parts && r.parts.length > 0 && (
-            <table className="fields">
+            <table className="fields parts">
               <thead>
                 <tr>
                   <th>Value</th>

@@ -90,7 +90,8 @@ test('a new rule is checked, completed and simulated while it is written, and st
   expect(box.value).toBe('args.text == "x"');
   await screen.findByText('valid');
   await screen.findByText(/of 40 calls would have ended otherwise/);
-  const asked = () => (sent.filter((s) => s.path === '/policies/simulate').at(-1)?.body as { rules: { name: string; when?: string }[] }).rules;
+  const asked = () =>
+    (sent.filter((s) => s.path === '/policies/simulate').at(-1)?.body as { rules: { name: string; when?: string }[] }).rules;
   await waitFor(() => expect(asked().at(-1)?.when).toBe('args.text == "x"'));
   expect(asked().map((r) => r.name)).toEqual(['first', 'no-plans', 'last', 'no-secrets']);
   // The arguments of the tools of the target are offered.

@@ -220,7 +220,11 @@ export function RuleForm({
           )}
         </div>
       </fieldset>
-      {mayCheck && <Simulation rule={rule} place={draft.place} stored={stored} waits={waits} ready={check.done} />}
+      {mayCheck && (
+        <div className="beside-form">
+          <Simulation rule={rule} place={draft.place} stored={stored} waits={waits} ready={check.done} />
+        </div>
+      )}
     </form>
   );
 }

@@ -107,7 +107,7 @@ const reasons: [name: keyof PolicySimulation['undecidable'], text: string][] = [
   ['filter', 'that a webhook decides about'],
 ];
 
-const fewGroups = 12;
+const fewGroups = 8;
 
 // Outcome draws an answer of the simulation.
 export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string; audit: boolean }) {

@@ -32,21 +32,21 @@ export function TargetFields({
   const me = useMe().data;
   const operator = can(me, 'admin') && me?.tenant === 'default';
   const patterns = (name: 'items' | 'agents' | 'users' | 'tenants', label: string, about: string, placeholder: string) => (
-    <Textarea
-      className="grow mono"
-      style={{ minWidth: '10rem' }}
-      label={label}
-      description={about}
-      inputWrapperOrder={['label', 'input', 'description', 'error']}
-      placeholder={placeholder}
-      autosize
-      minRows={1}
-      maxRows={8}
-      spellCheck={false}
-      value={d[name]}
-      error={wrong[name]}
-      onChange={(e) => change({ [name]: e.currentTarget.value })}
-    />
+    <div className="editor grow" style={{ minWidth: '10rem' }}>
+      <Textarea
+        label={label}
+        description={about}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        placeholder={placeholder}
+        autosize
+        minRows={1}
+        maxRows={8}
+        spellCheck={false}
+        value={d[name]}
+        error={wrong[name]}
+        onChange={(e) => change({ [name]: e.currentTarget.value })}
+      />
+    </div>
   );
   const toggle = (k: Kind, on: boolean) => change({ kinds: on ? [...d.kinds, k] : d.kinds.filter((x) => x !== k) });
   return (

@@ -46,20 +46,21 @@ export function VerdictFields({ draft: d, wrong, change }: Fields) {
                 ))}
               </div>
             </fieldset>
-            <Textarea
-              className="mono"
-              label="Patterns"
-              description="Regular expressions (RE2), one in a line"
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              placeholder="ACME-\d{6}"
-              autosize
-              minRows={1}
-              maxRows={8}
-              spellCheck={false}
-              value={d.patterns}
-              error={wrong.patterns}
-              onChange={(e) => change({ patterns: e.currentTarget.value })}
-            />
+            <div className="editor">
+              <Textarea
+                label="Patterns"
+                description="Regular expressions (RE2), one in a line"
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                placeholder="ACME-\d{6}"
+                autosize
+                minRows={1}
+                maxRows={8}
+                spellCheck={false}
+                value={d.patterns}
+                error={wrong.patterns}
+                onChange={(e) => change({ patterns: e.currentTarget.value })}
+              />
+            </div>
           </>
         )}
         {d.verdict === 'cut' && (

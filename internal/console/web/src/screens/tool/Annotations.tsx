@@ -69,6 +69,8 @@ export function Annotations({ t }: { t: Tool }) {
 function Statements({ t }: { t: Tool }) {
   const server = useServer(t.server);
   if (!server.data) return server.error ? <ErrorCard error={server.error} retry={() => server.refetch()} /> : <Loading rows={2} />;
+  if (server.data.mode === 'builtin')
+    return <p className="small soft">The server is built in, so that its annotations are those of its tools.</p>;
   if (server.data.declared)
     return <p className="small soft">The server is declared in {server.data.declared}. Set annotations of its tools there.</p>;
   return (
