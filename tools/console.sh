@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the console: types and form schemas of the API, then internal/console/dist. With
-# `check` it checks the source (format, types, unit tests), and that the types, the schemas
-# and the build are those in the tree. It then writes none of them, so that Go packages,
+# Builds the console: types and form schemas of the API, the lists of its words, then
+# internal/console/dist. With `check` it checks the source (format, types, unit tests), and
+# that the types, schemas, lists and the build are those in the tree. It then writes none of them, so that Go packages,
 # which embed the build, can be compiled meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,7 @@ if [[ $(cat node_modules/.stamp 2>/dev/null || true) != "$want" ]]; then
 fi
 if [[ ${1:-} != check ]]; then
 	npm run --silent types >/dev/null
+	node strings.mjs
 	exec npm run --silent build -- --logLevel warn
 fi
 
@@ -26,10 +27,11 @@ built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 node_modules/.bin/openapi-typescript ../../admin/testdata/openapi.json --output "$built/schema.d.ts" >/dev/null
 node forms.mjs "$built/forms.json"
+node strings.mjs "$built/strings"
 npm run --silent check
 npm run --silent test
 npm run --silent build -- --logLevel warn --outDir "$built/dist" --emptyOutDir
-if ! { diff -q src/api/schema.d.ts "$built/schema.d.ts" && diff -q src/api/forms.json "$built/forms.json" && diff -qr ../dist "$built/dist"; }; then
+if ! { diff -q src/api/schema.d.ts "$built/schema.d.ts" && diff -q src/api/forms.json "$built/forms.json" && diff -qr strings "$built/strings" && diff -qr ../dist "$built/dist"; }; then
 	echo "the console is not built from its source; make generate, and commit" >&2
 	exit 1
 fi

@@ -113,10 +113,13 @@ try {
   await page.goto(`${origin}/sources`);
   await menuOf('nightly', 'Disable');
   await undone('nightly is disabled');
+  await until('the schedule is on', async () => !(await read('/schedules')).items[0].disabled);
+  await page.locator('.rows').getByText('off', { exact: true }).waitFor({ state: 'detached' });
   await menuOf('nightly', 'Delete');
   await undone('nightly is deleted');
-  const schedules = await read('/schedules');
-  assert.deepEqual(schedules.items.map((s) => [s.name, s.cron, Boolean(s.disabled)]), [['nightly', '0 3 * * *', false]]);
+  await until('the schedule is stored again', async () => (await read('/schedules')).items.length === 1);
+  const [nightly] = (await read('/schedules')).items;
+  assert.deepEqual([nightly.name, nightly.cron, Boolean(nightly.disabled)], ['nightly', '0 3 * * *', false]);
 
   step('a source is deleted after a question, because its secret is gone then');
   await asks('a source is deleted', () => menuOf('billing', 'Delete'), 'Delete billing?', 'Delete', async () => (await read('/sources')).items.length === 1);
@@ -145,7 +148,7 @@ try {
   await page.getByRole('row').filter({ hasText: 'slow' }).getByRole('button', { name: 'Edit' }).click();
   await inDialog('Remove').click();
   await undone('The limits of slow are removed');
-  assert.equal((await read('/limits')).tiers.slow.per_second, 1);
+  await until('the limits of slow are back', async () => (await read('/limits')).tiers.slow?.per_second === 1);
 
   step('servers and agents that are not in a file are removed after a question');
   await page.goto(`${origin}/settings?tab=files`);

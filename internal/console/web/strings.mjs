@@ -1,6 +1,7 @@
 // Collects what the screens say. node strings.mjs writes strings/SCREEN.txt for each screen, and
-// for the parts that several screens share, so that the words can be read in one sitting. They
-// are not edited there. words.test.ts holds them to the words that the field uses.
+// for the parts that several screens share, so that the words can be read in one sitting
+// (docs/adr/0062-list-the-words-of-the-console-by-screen.md). They are edited in the source;
+// `make generate` writes the lists again. words.test.ts holds them to the words of the field.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
@@ -144,7 +145,7 @@ function collect(file, add) {
 
 function files(at) {
   return readdirSync(at, { withFileTypes: true }).flatMap((e) =>
-    e.isDirectory() ? files(join(at, e.name)) : /\.tsx?$/.test(e.name) && !/\.test\.ts$|\.d\.ts$/.test(e.name) ? [join(at, e.name)] : [],
+    e.isDirectory() ? files(join(at, e.name)) : /\.tsx?$/.test(e.name) && !/\.test\.tsx?$|\.d\.ts$/.test(e.name) ? [join(at, e.name)] : [],
   );
 }
 
@@ -155,6 +156,7 @@ const noise = /^([\d.]+(rem|px|fr)?\s*)+$|=>|var\(--|^\(any-|system-ui|ui-monosp
 export function collectStrings() {
   const screens = new Map();
   for (const file of files(source).sort()) {
+    if (relative(source, file).startsWith('test/')) continue;
     const own = new Set();
     collect(file, (s) => s && isText(s) && s !== '…' && !noise.test(s) && own.add(s));
     if (own.size === 0) continue;
