@@ -237,4 +237,43 @@ type PolicyHit struct {
 	Error   string        `json:"error,omitempty"`   // why the condition could not be evaluated
 	Changed int           `json:"changed,omitempty"` // with redact and cut: how many texts were changed
 	Decided bool          `json:"decided,omitempty"` // the rule decided the call
+
+	// Operators is set for an operators' rule: other tenants see its name and verdict alone.
+	Operators bool `json:"operators,omitempty"`
+}
+
+// Values of a hit whose rule matched, or could not be evaluated.
+const (
+	HitTrue  = "true"
+	HitError = "error"
+)
+
+// LimitHits returns what readers of a tenant may see of hits: errors of operators' rules quote
+// their conditions, which are for the default tenant.
+func LimitHits(tenant TenantID, hits []PolicyHit) []PolicyHit {
+	if tenant == DefaultTenant || !slices.ContainsFunc(hits, func(h PolicyHit) bool { return h.Operators && h.Error != "" }) {
+		return hits
+	}
+	out := slices.Clone(hits)
+	for i := range out {
+		if out[i].Operators {
+			out[i].Error = ""
+		}
+	}
+	return out
+}
+
+// Matched reports whether the rule matched the call. A rule that cannot be evaluated
+// matches, too, unless it allows: in the mode enforce it denies.
+func (h *PolicyHit) Matched() bool {
+	return h.Value == HitTrue || h.Value == HitError && h.Verdict != VerdictAllow
+}
+
+// EffectiveVerdict returns what the rule does with a call that it matches, or would do
+// in the mode enforce.
+func (h *PolicyHit) EffectiveVerdict() PolicyVerdict {
+	if h.Value == HitError {
+		return VerdictDeny
+	}
+	return h.Verdict
 }

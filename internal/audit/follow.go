@@ -21,13 +21,15 @@ type EndedCall struct {
 	Duration        time.Duration
 	BytesIn         int
 	BytesOut        int
+	Rules           string // the rules that matched, as the record has them; MatchedRules splits it
 }
 
-// endedCallOf returns the parts of a call that an EndedCall has.
-func endedCallOf(c *junctor.Call, at time.Time) EndedCall {
+// endedCallOf returns the parts of a call that an EndedCall has. rules are those that
+// matched it, as its record has them.
+func endedCallOf(c *junctor.Call, rules string, at time.Time) EndedCall {
 	return EndedCall{
 		Time: at, Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
-		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
 	}
 }
 
@@ -66,7 +68,7 @@ func (f *callFeed) addBatch(batch []*pendingRecord, now time.Time) {
 			clear(f.calls)
 			f.calls, f.completeAfter = f.calls[:0], n.seq
 		default:
-			f.calls = append(f.calls, endedCallOf(n.call, now))
+			f.calls = append(f.calls, endedCallOf(n.call, matchedRulesOf(n.call), now))
 		}
 	}
 	if len(f.calls) >= maxFeedCalls/2 {
@@ -154,7 +156,7 @@ func (f *Follower) readSegments(upTo uint64) error {
 		l, err := parseLine([]byte(records[i].Hash + " " + records[i].JSON))
 		if err == nil && (l.Phase == PhaseToolList || l.Call != "" && (l.Phase == PhaseEnd || l.Phase == PhaseRefuse)) {
 			c := l.toCall()
-			f.calls = append(f.calls, endedCallOf(&c, l.Time))
+			f.calls = append(f.calls, endedCallOf(&c, l.Rules, l.Time))
 		}
 	}
 	f.seq = upTo // what is not there was removed, or is no record: nobody will read it

@@ -88,6 +88,7 @@ func FuzzRecord(f *testing.F) {
 		c.Name, c.Reason, c.Duration = name, reason, time.Duration(us)
 		c.Tenant, c.Kind, c.EntryPoint, c.Server, c.Version = junctor.TenantID(name), junctor.Kind(name), junctor.EntryPoint(name), name, name
 		c.Issuer, c.Subject, c.Status, c.Code = name, name, junctor.Status(name), junctor.Code(name)
+		c.Policy = []junctor.PolicyHit{{Rule: name, Verdict: junctor.PolicyVerdict(reason), Mode: junctor.ModeAudit, Value: junctor.HitTrue}, {Rule: "r1", Verdict: junctor.VerdictDeny, Mode: junctor.ModeEnforce, Value: junctor.HitError}}
 		e.beginRecord(7, time.Unix(1, 5000), PhaseEnd)
 		e.addCall(c)
 		b, hash := e.finishRecord(&[32]byte{9})

@@ -39,6 +39,7 @@ type entry struct {
 	Status     junctor.Status     `json:"status"`
 	Code       junctor.Code       `json:"code"`
 	Reason     string             `json:"reason"`
+	Rules      string             `json:"rules"`
 	DurationUS int64              `json:"duration_us"`
 	BytesIn    int                `json:"bytes_in"`
 	BytesOut   int                `json:"bytes_out"`

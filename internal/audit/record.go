@@ -63,6 +63,7 @@ func (r *Record) hasNoColumns() bool {
 const (
 	maxName   = 1024 // of names of items and clients
 	maxReason = 512  // of reasons
+	maxRules  = 2048 // of the rules that matched
 	maxWord   = 256  // of every other text
 )
 
@@ -161,6 +162,16 @@ func (e *encoder) addDigest(key string, d *[sha256.Size]byte) {
 	}
 }
 
+// addRules adds a member with the rules that matched a call; it adds none if no rule
+// did, or if the call has not ended.
+func (e *encoder) addRules(key string, c *junctor.Call, limit int) {
+	if !hasMatchedRules(c) {
+		return
+	}
+	e.addKey(key)
+	e.buf = append(appendMatchedRules(append(e.buf, '"'), c.Policy, limit), '"') // it needs no escape
+}
+
 // addKey adds the name of a member. Names are constants, so they need no escape.
 func (e *encoder) addKey(key string) {
 	e.buf = append(e.buf, ',', '"')
@@ -192,6 +203,7 @@ func (e *encoder) addCall(c *junctor.Call) {
 	e.addText("status", string(c.Status), maxWord)
 	e.addText("code", string(c.Code), maxWord)
 	e.addText("reason", c.Reason, maxReason)
+	e.addRules("rules", c, maxRules)
 	e.addNumber("duration_us", c.Duration.Microseconds())
 	e.addNumber("bytes_in", int64(c.BytesIn))
 	e.addNumber("bytes_out", int64(c.BytesOut))

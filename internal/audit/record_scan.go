@@ -150,6 +150,8 @@ func (e *entry) setField(key, value string, text bool) (bit uint64, ok bool) {
 		e.Code, bit = junctor.Code(value), 1<<13
 	case "reason":
 		e.Reason, bit = value, 1<<14
+	case "rules":
+		e.Rules, bit = value, 1<<41
 	case "args_b3":
 		e.Args, bit = value, 1<<15
 	case "result_b3":

@@ -171,6 +171,7 @@ func recordRandomCall(journal *audit.Journal, source *rand.Rand, now time.Time) 
 		c.Duration, c.BytesOut = time.Duration(math.Exp(source.Float64()*18))*time.Microsecond, n(5000)
 	}
 	c.Status = end
+	c.Policy, _ = randomHits(n)
 	return journal.Append(context.Background(), &c)
 }
 
@@ -201,7 +202,7 @@ func readJournal(t *testing.T, dir string, calls []audit.EndedCall) []audit.Ende
 				Time                                                          time.Time
 				Call, Phase, Kind, Server, Name, Issuer, Subject, User, Agent string
 				EntryPoint                                                    string `json:"entry_point"`
-				Status                                                        string
+				Status, Rules                                                 string
 				Duration                                                      int64 `json:"duration_us"`
 				BytesIn                                                       int   `json:"bytes_in"`
 				BytesOut                                                      int   `json:"bytes_out"`
@@ -221,7 +222,7 @@ func readJournal(t *testing.T, dir string, calls []audit.EndedCall) []audit.Ende
 			calls = append(calls, audit.EndedCall{
 				Time: r.Time, Tenant: junctor.DefaultTenant, Kind: junctor.Kind(text(r.Kind)), EntryPoint: junctor.EntryPoint(text(r.EntryPoint)), Server: text(r.Server), Name: text(r.Name),
 				Issuer: text(r.Issuer), Subject: text(r.Subject), User: text(r.User), Agent: text(r.Agent), Status: junctor.Status(text(r.Status)),
-				Duration: time.Duration(r.Duration) * time.Microsecond, BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+				Duration: time.Duration(r.Duration) * time.Microsecond, BytesIn: r.BytesIn, BytesOut: r.BytesOut, Rules: text(r.Rules),
 			})
 		}
 	}

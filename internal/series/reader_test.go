@@ -36,6 +36,7 @@ func TestWhoMayReadSeries(t *testing.T) {
 		user := &junctor.Principal{Tenant: junctor.DefaultTenant, User: "u1", Scopes: []junctor.Scope{junctor.ScopeAuditRead}}
 		stranger := &junctor.Principal{Tenant: junctor.DefaultTenant, User: "u2", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}
 		foreign := &junctor.Principal{Tenant: "acme", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+		changer := &junctor.Principal{Tenant: junctor.DefaultTenant, Scopes: []junctor.Scope{junctor.ScopePolicyWrite}}
 		agent := &junctor.Principal{Tenant: junctor.DefaultTenant, User: "u1", Agent: "a0", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 		for _, tt := range []struct {
 			name  string
@@ -56,6 +57,10 @@ func TestWhoMayReadSeries(t *testing.T) {
 			{"a user, of itself", user, series.ByUser, nil, []string{"u1"}},
 			{"a user, of another", stranger, series.ByUser, []string{"u1"}, []string{}},
 			{"a user, of servers", stranger, series.ByServer, nil, nil},
+			{"an admin, of a rule", admin, series.ByPolicy, []string{"r1", "nope"}, []string{"r1"}},
+			{"an auditor, of rules", auditor, series.ByPolicy, nil, nil},
+			{"a program that changes rules", changer, series.ByPolicy, nil, nil},
+			{"another tenant, of rules", foreign, series.ByPolicy, nil, []string{}},
 			{"an agent of a user", agent, series.ByUser, nil, nil},
 			{"another tenant", foreign, series.ByAll, nil, []string{}},
 		} {

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ type Dimension string
 
 // The dimensions. A series of one is identified by up to two keys: that of ByTool by a
 // server and a tool, that of ByAgentTool by an agent and a tool's exposed form
-// "server/tool".
+// "server/tool", that of ByPolicy by the name of a rule.
 const (
 	ByAll        Dimension = "all"
 	ByServer     Dimension = "server"
@@ -26,11 +27,12 @@ const (
 	ByEntryPoint Dimension = "entry_point"
 	ByAgentTool  Dimension = "agent_tool"
 	ByUserTool   Dimension = "user_tool"
+	ByPolicy     Dimension = "policy" // rules that matched, also those in the mode audit
 )
 
 // Dimensions returns all dimensions.
 func Dimensions() []Dimension {
-	return []Dimension{ByAll, ByServer, ByTool, ByAgent, ByUser, ByCaller, ByEntryPoint, ByAgentTool, ByUserTool}
+	return []Dimension{ByAll, ByServer, ByTool, ByAgent, ByUser, ByCaller, ByEntryPoint, ByAgentTool, ByUserTool, ByPolicy}
 }
 
 // Step is the length of a period of which sums are kept, in seconds.
@@ -92,6 +94,7 @@ func appendKeys(keys []Key, c *audit.EndedCall) []Key {
 	tool := toolKeyOf(c)
 	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
 		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	keys = appendRuleKeys(keys, c)
 	if c.Agent == "" && c.User == "" {
 		return keys
 	}
@@ -106,6 +109,33 @@ func appendKeys(keys []Key, c *audit.EndedCall) []Key {
 		keys = append(keys, Key{ByUser, keyText(c.User), ""}, Key{ByUserTool, keyText(c.User), path})
 	}
 	return keys
+}
+
+// appendRuleKeys appends the keys of the rules that matched a call, each once: a tenant's rule
+// may have the name of an operators' rule.
+func appendRuleKeys(keys []Key, c *audit.EndedCall) []Key {
+	if c.Rules == "" {
+		return keys
+	}
+	for r := range c.MatchedRules() {
+		if key := (Key{ByPolicy, keyText(r.Name), ""}); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// isDeniedByRule reports whether a rule refused the call or withheld its result.
+func isDeniedByRule(c *audit.EndedCall) bool {
+	if c.Rules == "" {
+		return false
+	}
+	for r := range c.MatchedRules() {
+		if r.Denies() {
+			return true
+		}
+	}
+	return false
 }
 
 // appendListKeys appends the keys of all series that count a list of tools. One of the tools
@@ -201,6 +231,14 @@ func (s *Sums) addCall(c *audit.EndedCall) {
 	us := c.Duration.Microseconds()
 	s.Duration += us
 	s.durations.Add(us)
+}
+
+// addDenied counts a call of a rule's series that a rule denied. A call whose result was
+// withheld has an error as its status, and is denied as well.
+func (s *Sums) addDenied(c *audit.EndedCall) {
+	denied := *c
+	denied.Status = junctor.StatusDenied
+	s.addCall(&denied)
 }
 
 // addSums adds other sums.
@@ -330,7 +368,12 @@ func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 		}
 		for _, step := range Steps() {
 			row.step, row.begin = step, step.beginOf(c.Time)
-			findOrAddSums(t.rows, row).addCall(c)
+			sums := findOrAddSums(t.rows, row)
+			if key.By == ByPolicy && isDeniedByRule(c) {
+				sums.addDenied(c)
+			} else {
+				sums.addCall(c)
+			}
 		}
 	}
 	if c.Kind != junctor.KindToolList { // usage is of calls

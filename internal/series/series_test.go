@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,11 +150,34 @@ func (r *replica) call() {
 		c.Duration, c.BytesOut = time.Duration(n(1_000_000)+1)*time.Microsecond, n(5000)
 	}
 	c.Status = ended
+	var rules string
+	c.Policy, rules = randomHits(n)
 	r.append(&c)
 	r.truth = append(r.truth, audit.EndedCall{
 		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
-		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
 	})
+}
+
+// randomHits returns what rules did with a call, and the text of its record.
+func randomHits(n func(int) int) (hits []junctor.PolicyHit, rules string) {
+	if n(3) > 0 {
+		return nil, ""
+	}
+	for i := range n(4) {
+		h := junctor.PolicyHit{
+			Rule: fmt.Sprint("r", i%3), Verdict: []junctor.PolicyVerdict{junctor.VerdictDeny, junctor.VerdictAllow, junctor.VerdictRedact, junctor.VerdictAsk}[n(4)],
+			Mode: []junctor.PolicyMode{junctor.ModeEnforce, junctor.ModeAudit}[n(2)], Value: []string{"true", "false", "error", "unknown"}[n(4)],
+		}
+		hits = append(hits, h)
+		switch {
+		case h.Value == "true":
+			rules += fmt.Sprintf(",%s:%s:%s", h.Rule, h.Verdict, h.Mode)
+		case h.Value == "error" && h.Verdict != junctor.VerdictAllow:
+			rules += fmt.Sprintf(",%s:deny:%s", h.Rule, h.Mode)
+		}
+	}
+	return hits, strings.TrimPrefix(rules, ",")
 }
 
 // toolList records a list of tools by the caller of a call, of its server or of all.
@@ -216,24 +240,40 @@ func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, count
 	}
 }
 
+// keysOf returns the keys of all series of a dimension that count a call.
+func keysOf(by series.Dimension, c *audit.EndedCall) (keys [][2]string) {
+	if by != series.ByPolicy {
+		if first, second, counts := keyOf(by, c); counts {
+			keys = append(keys, [2]string{first, second})
+		}
+		return keys
+	}
+	for rule := range strings.SplitSeq(c.Rules, ",") {
+		if name, _, _ := strings.Cut(rule, ":"); name != "" && !slices.Contains(keys, [2]string{name, ""}) {
+			keys = append(keys, [2]string{name, ""})
+		}
+	}
+	return keys
+}
+
 func expect(calls []audit.EndedCall, by series.Dimension, step time.Duration) map[[2]string]map[int64]*expected {
 	out := map[[2]string]map[int64]*expected{}
 	for i := range calls {
-		c := &calls[i]
-		first, second, counts := keyOf(by, c)
-		if !counts {
-			continue
+		c, at := calls[i], calls[i].Time.Truncate(step).Unix()
+		if by == series.ByPolicy && (strings.Contains(c.Rules, ":deny:enforce") || strings.Contains(c.Rules, ":ask:enforce")) {
+			c.Status = junctor.StatusDenied
 		}
-		key, at := [2]string{first, second}, calls[i].Time.Truncate(step).Unix()
-		if out[key] == nil {
-			out[key] = map[int64]*expected{}
+		for _, key := range keysOf(by, &c) {
+			if out[key] == nil {
+				out[key] = map[int64]*expected{}
+			}
+			e := out[key][at]
+			if e == nil {
+				e = &expected{}
+				out[key][at] = e
+			}
+			e.addCall(&c)
 		}
-		e := out[key][at]
-		if e == nil {
-			e = &expected{}
-			out[key][at] = e
-		}
-		e.addCall(c)
 	}
 	return out
 }
@@ -369,12 +409,12 @@ func TestLimitOfAMinute(t *testing.T) {
 		r := newReplica(t, db, "one", c)
 		calls := int64(0)
 		record := func(n int) {
-			for range n { // each call has six series of its own
+			for range n { // each call has seven series of its own
 				calls++
 				id := fmt.Sprint(calls)
 				r.append(&junctor.Call{
 					ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "s", Name: "t" + id, Issuer: junctor.IssuerKey, Subject: "k" + id,
-					Agent: "a" + id, User: "u" + id, Status: junctor.StatusDenied, Start: c.Now(),
+					Agent: "a" + id, User: "u" + id, Status: junctor.StatusDenied, Start: c.Now(), Policy: []junctor.PolicyHit{{Rule: "r" + id, Verdict: junctor.VerdictDeny, Mode: junctor.ModeEnforce, Value: "true"}},
 				})
 			}
 			r.flush()
@@ -402,7 +442,7 @@ func TestLimitOfAMinute(t *testing.T) {
 		}
 		c.add(time.Minute)
 		record(1)
-		if n := countMinuteRows(t, db); n != 10_000+9 {
+		if n := countMinuteRows(t, db); n != 10_000+10 {
 			t.Errorf("%d series have calls in two minutes", n)
 		}
 	})

@@ -54,6 +54,7 @@ func memberTexts() map[string]string {
 		"status":      "How the call ended; `running` in a `start`.",
 		"code":        "The [error code](errors.md).",
 		"reason":      "Why the call failed or was refused, or what happened to the journal.",
+		"rules":       "The [rules](../guides/policy.md) that matched, each as `name:verdict:mode`, with commas between them. Only in an `end` or `refuse`.",
 		"duration_us": "The duration in microseconds.",
 		"bytes_in":    "The size of the arguments in bytes.",
 		"bytes_out":   "The size of the result, or of the list of tools, in bytes.",
@@ -227,7 +228,7 @@ func readMember(p checkedPackage, call *ast.CallExpr) (journalMember, bool) {
 	}
 	m := journalMember{name: constantText(p, call.Args[0])}
 	switch method {
-	case "addText":
+	case "addText", "addRules":
 		m.policy = "plain"
 		if v := p.info.Types[call.Args[2]].Value; v != nil {
 			m.policy = "plain, at most " + v.ExactString() + " bytes"

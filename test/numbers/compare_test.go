@@ -109,8 +109,24 @@ func (s *sum) compare(t *testing.T, what string, got numbers) int {
 	return 15
 }
 
-// keysOf returns the keys of the series of a dimension that counts a record.
-func keysOf(by string, r *record) (first, second string, counts bool) {
+// keysOf returns the keys of the series of a dimension that count a record.
+func keysOf(by string, r *record) (keys [][2]string) {
+	if by != "policy" {
+		if first, second, counts := keyOf(by, r); counts {
+			keys = append(keys, [2]string{first, second})
+		}
+		return keys
+	}
+	for rule := range strings.SplitSeq(r.Rules, ",") {
+		if name, _, ok := strings.Cut(rule, ":"); ok {
+			keys = append(keys, [2]string{name, ""})
+		}
+	}
+	return keys
+}
+
+// keyOf returns the key of the series of a dimension that counts a record.
+func keyOf(by string, r *record) (first, second string, counts bool) {
 	path := r.tool()
 	if r.Server != "" {
 		path = r.Server + "/" + path
@@ -139,7 +155,7 @@ func keysOf(by string, r *record) (first, second string, counts bool) {
 }
 
 func dimensions() []string {
-	return []string{"all", "server", "tool", "agent", "user", "caller", "entry_point", "agent_tool", "user_tool"}
+	return []string{"all", "server", "tool", "agent", "user", "caller", "entry_point", "agent_tool", "user_tool", "policy"}
 }
 
 // get asks an instance for JSON.
@@ -197,20 +213,24 @@ func compareAnswer(t *testing.T, by string, got *answer, records []record) (figu
 	t.Helper()
 	totals, points := map[[2]string]*sum{}, map[[2]string]map[int64]*sum{}
 	for i := range records {
-		r := &records[i]
-		one, two, counts := keysOf(by, r)
-		if !counts || r.Time.Before(got.From) || !r.Time.Before(got.To) {
+		r := records[i]
+		if r.Time.Before(got.From) || !r.Time.Before(got.To) {
 			continue
 		}
-		key, at := [2]string{one, two}, r.Time.Unix()/got.Step*got.Step
-		if totals[key] == nil {
-			totals[key], points[key] = &sum{}, map[int64]*sum{}
+		if by == "policy" && strings.Contains(r.Rules, ":deny:enforce") {
+			r.Status = "denied" // also if its result was withheld
 		}
-		if points[key][at] == nil {
-			points[key][at] = &sum{}
+		at := r.Time.Unix() / got.Step * got.Step
+		for _, key := range keysOf(by, &r) {
+			if totals[key] == nil {
+				totals[key], points[key] = &sum{}, map[int64]*sum{}
+			}
+			if points[key][at] == nil {
+				points[key][at] = &sum{}
+			}
+			totals[key].add(&r)
+			points[key][at].add(&r)
 		}
-		totals[key].add(r)
-		points[key][at].add(r)
 	}
 	what := fmt.Sprintf("by %s from %s to %s per %ds", by, got.From.Format(time.RFC3339), got.To.Format(time.RFC3339), got.Step)
 	if got.Count != len(totals) || len(got.Series) != len(totals) {

@@ -16,7 +16,7 @@ import (
 type record struct {
 	Time                                    time.Time
 	Call, Phase, Kind, Server, Name, Status string
-	Issuer, Subject, User, Agent            string
+	Issuer, Subject, User, Agent, Rules     string
 	EntryPoint                              string `json:"entry_point"`
 	Duration                                int64  `json:"duration_us"`
 	BytesIn                                 int64  `json:"bytes_in"`
@@ -80,7 +80,7 @@ func readJournals(t *testing.T, dataDirs ...string) (all []record) {
 					r.Agent = r.Subject
 				}
 				r.Call = ""
-				once(&r.Phase, &r.Kind, &r.Server, &r.Name, &r.Status, &r.Issuer, &r.Subject, &r.User, &r.Agent, &r.EntryPoint)
+				once(&r.Phase, &r.Kind, &r.Server, &r.Name, &r.Status, &r.Issuer, &r.Subject, &r.User, &r.Agent, &r.EntryPoint, &r.Rules)
 				all = append(all, r)
 			}
 		}

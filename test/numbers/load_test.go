@@ -48,10 +48,27 @@ func makeKeys(t *testing.T, in *program.Instance) (keys []string) {
 			keys = append(keys, made.Key)
 		}
 	}
+	putRules(t, in)
 	if len(keys) != 6 {
 		t.Fatalf("%d keys were made", len(keys))
 	}
 	return keys
+}
+
+// putRules stores rules that match some of the calls: one denies, one withholds results and
+// one records.
+func putRules(t *testing.T, in *program.Instance) {
+	t.Helper()
+	for name, body := range map[string]string{
+		"no-fails":  `{"target":{"items":["demo/fail"],"agents":["bot"]},"verdict":"deny"}`,
+		"no-greets": `{"phase":"result","kinds":["prompt"],"verdict":"deny"}`,
+		"watched":   `{"target":{"items":["demo/echo"]},"verdict":"deny","mode":"audit"}`,
+	} {
+		a, err := in.Request(t.Context(), http.MethodPut, "/api/v1/policies/"+name, body)
+		if err != nil || a.Status >= http.StatusBadRequest {
+			t.Fatalf("PUT /policies/%s: %d %s %v", name, a.Status, a.Body, err)
+		}
+	}
 }
 
 // load is callers that make calls of every kind, which end in every way.

@@ -86,14 +86,15 @@ func checkNumbers(t *testing.T, name string, kills int, replicas []*program.Inst
 		awaitStored(t, in)
 	}
 	records := readJournals(t, dirs...)
-	lists := 0
+	lists, ruled := 0, map[string]bool{}
 	for i := range records {
 		if records[i].isList() {
 			lists++
 		}
+		ruled[records[i].Rules] = true
 	}
-	if lists == 0 || lists == len(records) {
-		t.Fatalf("%d records, %d of them of lists: that was no load", len(records), lists)
+	if lists == 0 || lists == len(records) || len(ruled) < 4 {
+		t.Fatalf("%d records, %d of them of lists, the rules %v: that was no load", len(records), lists, ruled)
 	}
 	figures := compareMetrics(t, replicas[0], records) + compareUsage(t, replicas[len(replicas)-1], records)
 	t.Logf("figure: %s, %d replicas: %d calls and %d tool lists in the journals, %d kills with SIGKILL under load: %d figures of the metrics API and of usage are those of the journals, percentiles within 1 %%",

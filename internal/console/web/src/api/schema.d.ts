@@ -1051,7 +1051,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count calls over time, by server, tool, agent, user, caller or entry point
+         * Count calls over time, by server, tool, agent, user, caller, entry point or rule
          * @description Requires the scope `audit:read`.
          */
         get: operations["get-metrics"];
@@ -6216,6 +6216,7 @@ export interface components {
             decided?: boolean;
             error?: string;
             mode: string;
+            operators?: boolean;
             rule: string;
             value: string;
             verdict: string;
@@ -6403,6 +6404,11 @@ export interface components {
              * @description Calls whose recorded result is cut or redacted, for rules about results.
              */
             result: number;
+            /**
+             * Format: int64
+             * @description Calls of tools that have another definition now, for rules that change structured results: whether these still fit the output schema is not known.
+             */
+            tool: number;
         };
         Probe: {
             called?: string;
@@ -6826,7 +6832,7 @@ export interface components {
             updated_at: string;
         };
         Series: {
-            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
+            /** @description The first key of the series: a server, an agent, a user, an issuer, an entry point or a rule. */
             first: string;
             /** @description The numbers of each step that had calls. */
             points?: components["schemas"]["Point"][] | null;
@@ -7736,6 +7742,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             disabled?: boolean;
+            /** @description Groups of the user, as the identity provider stated them last. Rules about calls can read them. */
+            groups?: string[];
             id: string;
             name: string;
             /** @enum {string} */
@@ -10200,8 +10208,8 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Dimension of the series. */
-                by?: "all" | "server" | "tool" | "agent" | "user" | "caller" | "entry_point" | "agent_tool" | "user_tool";
-                /** @description Only series with one of these first keys: servers, agents, users, issuers of callers, or entry points. */
+                by?: "all" | "server" | "tool" | "agent" | "user" | "caller" | "entry_point" | "agent_tool" | "user_tool" | "policy";
+                /** @description Only series with one of these first keys: servers, agents, users, issuers of callers, entry points, or names of rules. */
                 first?: string[];
                 /** @description Only series with this second key: a tool; for agent_tool and user_tool a server and a tool as server/tool; the subject of a caller. */
                 second?: string;
