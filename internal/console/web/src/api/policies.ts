@@ -46,10 +46,11 @@ export const useExplanation = (call: string, enabled: boolean) =>
 
 const day = 24 * 3_600_000;
 
-// usePolicyNumbers reads how many calls each rule matched in the last 24 hours.
-export function usePolicyNumbers(): { numbers: ReadonlyMap<string, Numbers>; known: boolean } {
+// usePolicyNumbers reads how many calls each rule matched in the last 24 hours. Only admins see
+// the calls of all.
+export function usePolicyNumbers(enabled: boolean): { numbers: ReadonlyMap<string, Numbers>; known: boolean } {
   const to = Date.now();
-  const all = useMetrics({ by: 'policy' }, { key: '24h', from: to - day, to, step: '', live: true }, { limit: mostNumbers, points: false });
+  const all = useMetrics({ by: 'policy' }, { key: '24h', from: to - day, to, step: '', live: true }, { limit: mostNumbers, points: false, enabled });
   return { numbers: new Map((all.data?.series ?? []).map((s) => [s.first, s.total])), known: all.data !== undefined };
 }
 

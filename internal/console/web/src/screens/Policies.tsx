@@ -80,7 +80,8 @@ function Rows({ all }: { all: PolicyEntry[] }) {
   const me = useMe().data;
   const [q, setQ] = useState('');
   const [whole, setWhole] = useState(false);
-  const lately = usePolicyNumbers();
+  const admin = can(me, 'admin');
+  const lately = usePolicyNumbers(admin);
   const mode = useSetMode();
   const move = useMove(all);
   const remove = useRemove(all);
@@ -114,7 +115,7 @@ function Rows({ all }: { all: PolicyEntry[] }) {
               <th className="wide">Calls</th>
               <th>Verdict</th>
               <th className="wide">State</th>
-              <th className="wide right">Matched in 24 h</th>
+              {admin && <th className="wide right">Matched in 24 h</th>}
               <th>Enforced</th>
               {acts && (
                 <th>
@@ -156,7 +157,7 @@ function Rows({ all }: { all: PolicyEntry[] }) {
                       </div>
                     )}
                   </td>
-                  <td className="wide right num">{matched ? count(matched.calls) : lately.known ? '0' : '–'}</td>
+                  {admin && <td className="wide right num">{matched ? count(matched.calls) : lately.known ? '0' : '–'}</td>}
                   {/* biome-ignore lint/a11y/useKeyWithClickEvents: the controls themselves are what is reached */}
                   <td onClick={(ev) => ev.stopPropagation()}>
                     <Switch

@@ -23,7 +23,7 @@ const simulation: PolicySimulation = {
   calls: 50,
   decided: 40,
   changed: 3,
-  undecidable: { arguments: 7, facts: 3, result: 0, filter: 0 },
+  undecidable: { arguments: 7, facts: 3, result: 0, filter: 0 } as PolicySimulation['undecidable'],
   share: 0.25,
   differences: [
     { rule: 'no-plans', tool: 'demo/echo', agent: 'clerk', from: 'made', to: 'denied', calls: 2, samples: ['c1', 'c2'] },
@@ -90,8 +90,10 @@ test('a new rule is checked, completed and simulated while it is written, and st
   expect(box.value).toBe('args.text == "x"');
   await screen.findByText('valid');
   await screen.findByText(/of 40 calls would have ended otherwise/);
-  const asked = () =>
-    (sent.filter((s) => s.path === '/policies/simulate').at(-1)?.body as { rules: { name: string; when?: string }[] }).rules;
+  const asked = () => {
+    const last = sent.filter((s) => s.path === '/policies/simulate').at(-1);
+    return (last?.body as { rules: { name: string; when?: string }[] } | undefined)?.rules ?? [];
+  };
   await waitFor(() => expect(asked().at(-1)?.when).toBe('args.text == "x"'));
   expect(asked().map((r) => r.name)).toEqual(['first', 'no-plans', 'last', 'no-secrets']);
   // The arguments of the tools of the target are offered.

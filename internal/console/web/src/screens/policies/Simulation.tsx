@@ -39,7 +39,9 @@ export function Simulation({
   const [period, setPeriod] = useState('24h');
   const [pressed, setPressed] = useState('');
   const took = useRef(0);
-  const [rules] = useDebouncedValue(JSON.stringify(withRule(stored, { ...rule, mode: undefined }, place)), pause);
+  const now = JSON.stringify(withRule(stored, { ...rule, mode: undefined }, place));
+  const [rules] = useDebouncedValue(now, pause);
+  const settled = rules === now;
   const key = `${period} ${rules}`;
   const whole = pressed === key;
   const cheap = took.current <= quick;
@@ -58,7 +60,7 @@ export function Simulation({
     staleTime: 60_000,
     retry: false,
   });
-  const current = query.data?.of === key && waits === '';
+  const current = settled && query.data?.of === key && waits === '';
   return (
     <Panel
       title="Simulation"
@@ -74,11 +76,12 @@ export function Simulation({
           !query.data && <p className="soft small">{cheap ? 'Evaluating recorded calls…' : 'The rule was changed.'}</p>
         )}
         {query.data && waits === '' && !query.error && (
-          <div className="stack" style={current ? undefined : { opacity: 0.55 }}>
+          <div className="stack" data-current={current}>
+            {!current && <Note>{settled && !query.isFetching ? 'Of a former version of the rule:' : 'Updating…'}</Note>}
             <Outcome s={query.data.answer} rule={rule.name} audit={rule.mode === 'audit'} />
           </div>
         )}
-        {waits === '' && ((!current && !query.isFetching) || query.data?.answer.partial) && !whole && (
+        {waits === '' && ((settled && !current && !query.isFetching) || query.data?.answer.partial) && !whole && (
           <div className="row">
             <Button size="compact-sm" variant="default" onClick={() => setPressed(key)}>
               {query.data?.answer.partial ? `Read up to ${count(many)} calls` : 'Simulate'}
@@ -100,10 +103,11 @@ const ends: Record<string, [Tone, string]> = {
 
 const End = ({ end }: { end: string }) => <Tag tone={ends[end]?.[0] ?? ''}>{ends[end]?.[1] ?? end}</Tag>;
 
-const reasons: [name: keyof PolicySimulation['undecidable'], text: string][] = [
+const reasons: [name: string, text: string][] = [
   ['arguments', 'with arguments that are cut, redacted or not yours to read'],
   ['facts', 'recorded without what rules read'],
   ['result', 'with a result that is cut or redacted'],
+  ['tool', 'of tools that have another definition now'],
   ['filter', 'that a webhook decides about'],
 ];
 
@@ -113,8 +117,9 @@ const fewGroups = 8;
 export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string; audit: boolean }) {
   const [all, setAll] = useState(false);
   const own = s.rules.find((r) => r.rule === rule);
-  const open = reasons.filter(([name]) => s.undecidable[name] > 0);
-  const undecidable = open.reduce((n, [name]) => n + s.undecidable[name], 0);
+  const by: Readonly<Record<string, number>> = { ...s.undecidable };
+  const open = reasons.filter(([name]) => (by[name] ?? 0) > 0);
+  const undecidable = Object.values(by).reduce((n, one) => n + one, 0);
   const failing = [...new Set((s.problems ?? []).filter((p) => !p.warning).map((p) => p.rule))];
   const groups = all ? s.differences : s.differences.slice(0, fewGroups);
   if (s.calls === 0) return <p className="soft small">No calls are recorded in this time.</p>;
@@ -163,8 +168,7 @@ export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string;
       )}
       {undecidable > 0 && (
         <Note>
-          {counted(undecidable, 'more call')} cannot be decided:{' '}
-          {open.map(([name, text]) => `${count(s.undecidable[name])} ${text}`).join(', ')}.
+          {counted(undecidable, 'more call')} cannot be decided: {open.map(([name, text]) => `${count(by[name] ?? 0)} ${text}`).join(', ')}.
         </Note>
       )}
       {s.partial && <Note>Only the newest {counted(s.calls, 'call')} are read.</Note>}
