@@ -50,7 +50,11 @@ const day = 24 * 3_600_000;
 // the calls of all.
 export function usePolicyNumbers(enabled: boolean): { numbers: ReadonlyMap<string, Numbers>; known: boolean } {
   const to = Date.now();
-  const all = useMetrics({ by: 'policy' }, { key: '24h', from: to - day, to, step: '', live: true }, { limit: mostNumbers, points: false, enabled });
+  const all = useMetrics(
+    { by: 'policy' },
+    { key: '24h', from: to - day, to, step: '', live: true },
+    { limit: mostNumbers, points: false, enabled },
+  );
   return { numbers: new Map((all.data?.series ?? []).map((s) => [s.first, s.total])), known: all.data !== undefined };
 }
 

@@ -27,6 +27,7 @@ function Page({ e, stored }: { e: PolicyEntry; stored: PolicyEntry[] }) {
   const me = useMe().data;
   const [, navigate] = useLocation();
   const [tab, setTab] = useParam('tab', 'rule');
+  const admin = can(me, 'admin');
   const may = mayChange(me, e);
   const mode = useSetMode();
   const remove = useRemove(stored, () => {
@@ -85,15 +86,21 @@ function Page({ e, stored }: { e: PolicyEntry; stored: PolicyEntry[] }) {
           </div>
         </div>
       )}
-      <Tabs
-        label="Sections of the rule"
-        now={tab}
-        choose={setTab}
-        tabs={[['rule', 'Rule'], ['activity', 'Activity'], ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : [])]}
-      />
-      {tab === 'history' && can(me, 'admin') ? (
+      {admin && (
+        <Tabs
+          label="Sections of the rule"
+          now={tab}
+          choose={setTab}
+          tabs={[
+            ['rule', 'Rule'],
+            ['activity', 'Activity'],
+            ['history', 'History'],
+          ]}
+        />
+      )}
+      {admin && tab === 'history' ? (
         <History object="policy" id={e.name} />
-      ) : tab === 'activity' ? (
+      ) : admin && tab === 'activity' ? (
         <RuleActivity name={e.name} />
       ) : e.restricted ? (
         <Panel pad>

@@ -137,7 +137,7 @@ function Form({ t, s }: { t: Tool; s: Server }) {
       }}
     >
       <div className="row" style={{ alignItems: 'flex-start' }}>
-        {hints.map(([name, label, yes, no]) => (
+        {hints.map(([name, label]) => (
           <NativeSelect
             key={name}
             className="grow"
@@ -147,8 +147,8 @@ function Form({ t, s }: { t: Tool; s: Server }) {
             onChange={(e) => form.edit({ [name]: e.currentTarget.value })}
             data={[
               { value: '', label: 'Not set' },
-              { value: 'yes', label: `Yes: ${yes}` },
-              { value: 'no', label: `No: ${no}` },
+              { value: 'yes', label: 'Yes' },
+              { value: 'no', label: 'No' },
             ]}
           />
         ))}
