@@ -89,7 +89,7 @@ export function Explanation({ x }: { x: PolicyExplanation }) {
   return (
     <div className="stack" role="status">
       <p>
-        With the rules of now, the call is <Tag tone={verdicts[x.verdict]?.[0] ?? ''}>{verdicts[x.verdict]?.[1] ?? x.verdict}</Tag>
+        With the current rules, the call is <Tag tone={verdicts[x.verdict]?.[0] ?? ''}>{verdicts[x.verdict]?.[1] ?? x.verdict}</Tag>
         {x.rule && (
           <>
             {' '}

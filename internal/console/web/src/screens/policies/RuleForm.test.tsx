@@ -85,7 +85,7 @@ test('a new rule is checked, completed and simulated while it is written, and st
   const wrong = await screen.findByText(/The tool has no argument args.txt/);
   expect(wrong.textContent).toContain('Line 1, column 5');
   expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Add' }).disabled).toBe(true);
-  expect(screen.getByText('Mend the condition first.')).toBeTruthy();
+  expect(screen.getByText('Fix the condition first.')).toBeTruthy();
   await user.click(screen.getByRole('button', { name: 'Use text' }));
   expect(box.value).toBe('args.text == "x"');
   await screen.findByText('valid');

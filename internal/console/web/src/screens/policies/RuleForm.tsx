@@ -94,9 +94,9 @@ export function RuleForm({
   const waits = !mayCheck
     ? ''
     : check.condition.length > 0
-      ? 'Mend the condition first.'
+      ? 'Fix the condition first.'
       : Object.keys(wrong).length > 0
-        ? 'Mend the fields of the rule first.'
+        ? 'Fix the fields of the rule first.'
         : missing === nameless
           ? ''
           : missing;

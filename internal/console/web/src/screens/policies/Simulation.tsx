@@ -77,7 +77,7 @@ export function Simulation({
         )}
         {query.data && waits === '' && !query.error && (
           <div className="stack" data-current={current}>
-            {!current && <Note>{settled && !query.isFetching ? 'Of a former version of the rule:' : 'Updating…'}</Note>}
+            {!current && <Note>{settled && !query.isFetching ? 'For an earlier version of the rule:' : 'Updating…'}</Note>}
             <Outcome s={query.data.answer} rule={rule.name} audit={rule.mode === 'audit'} />
           </div>
         )}
