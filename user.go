@@ -69,13 +69,15 @@ func (s Sources) Shows(m Mode) bool {
 
 // User is a person's account.
 type User struct {
-	ID        string    `json:"id"`
-	Tenant    TenantID  `json:"-"`
-	Name      string    `json:"name"` // name to sign in with; unique in the tenant
-	Role      UserRole  `json:"role"`
-	Sources   Sources   `json:"sources"`
-	Tier      string    `json:"tier"`
-	Disabled  bool      `json:"disabled,omitempty"`
+	ID       string   `json:"id"`
+	Tenant   TenantID `json:"-"`
+	Name     string   `json:"name"` // name to sign in with; unique in the tenant
+	Role     UserRole `json:"role"`
+	Sources  Sources  `json:"sources"`
+	Tier     string   `json:"tier"`
+	Disabled bool     `json:"disabled,omitempty"`
+	// What the identity provider stated when the user signed in last, in order.
+	Groups    []string  `json:"groups,omitempty" nullable:"false" doc:"Groups of the user, as the identity provider stated them last. Rules about calls can read them."`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown

@@ -135,7 +135,7 @@ func (d *requestHandler) openTask(ctx context.Context, c *caller, m *a2a.Message
 	}
 	l := newLiveTask(row, &task)
 	var runCtx context.Context
-	runCtx, l.stop = context.WithCancel(d.lifetime)
+	runCtx, l.stop = context.WithCancel(junctor.WithClientAddress(d.lifetime, junctor.ClientAddress(ctx)))
 	l.ctx = runCtx
 	l.pushes = newPusher(d.Server, c.principal.Tenant, string(task.ID))
 	if err := d.addLiveTask(l, c.principal.Party()); err != nil {

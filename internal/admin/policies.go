@@ -134,6 +134,7 @@ type PolicyUndecidable struct {
 	Facts     int `json:"facts" doc:"Calls that were recorded without what rules can read."`
 	Result    int `json:"result" doc:"Calls whose recorded result is cut or redacted, for rules about results."`
 	Filter    int `json:"filter" doc:"Calls about which a webhook would have decided. Simulation calls none."`
+	Tool      int `json:"tool" doc:"Calls of tools that have another definition now, for rules that change structured results: whether these still fit the output schema is not known."`
 }
 
 // PolicyDifference is calls of one tool by one agent that one rule would have ended

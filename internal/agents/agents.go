@@ -42,12 +42,12 @@ func New(o Options) *Registry {
 // Attach connects the parts that are made after the registry. It must be called once,
 // before any request is served.
 func (a *Registry) Attach(parts Parts) {
-	a.parts, a.Turns.pipeline, a.Remote.servers = parts, parts.Pipeline, parts.Servers
+	a.parts, a.Turns.pipeline, a.Turns.users, a.Remote.servers = parts, parts.Pipeline, parts.Identity, parts.Servers
 }
 
 // AppTools returns the source of the tools that App views offer.
 func (a *Registry) AppTools() AppToolSource {
-	return AppToolSource{host: a.parts.Apps, catalog: a.o.Catalog}
+	return AppToolSource{host: a.parts.Apps, catalog: a.o.Catalog, users: a.parts.Identity}
 }
 
 // Close closes the idle connections to models.

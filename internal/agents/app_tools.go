@@ -29,6 +29,7 @@ const (
 type AppToolSource struct {
 	host    AppHost
 	catalog *catalog.Catalog
+	users   Identity
 }
 
 // AddAppTools returns list with the tools of the views that user has open and whose call
@@ -37,7 +38,7 @@ func (v AppToolSource) AddAppTools(list agent.Tools, tenant junctor.TenantID, us
 	if user == "" {
 		return list
 	}
-	as := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerAgent, Subject: name, Name: name, Agent: name, User: user, Scopes: agentScopes()}
+	as := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerAgent, Subject: name, Name: name, Agent: name, User: user, Groups: v.users.UserGroups(tenant, user), Scopes: agentScopes()}
 	believes := func(server string) bool { return v.catalog.Snapshot().For(tenant).Believes(server) }
 	return &appTools{Tools: list, host: v.host, as: as, shows: shows, believes: believes}
 }

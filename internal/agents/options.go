@@ -58,6 +58,8 @@ type Identity interface {
 	RevokeAgentKeys(ctx context.Context, tenant junctor.TenantID, agent string) error
 	// Reload reads keys and their agents again.
 	Reload(ctx context.Context) error
+	// UserGroups returns the groups of a user, by id.
+	UserGroups(tenant junctor.TenantID, user string) []string
 }
 
 // Servers are the servers whose tools agents use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -42,5 +43,31 @@ func TestToolsOfAModelAreRecorded(t *testing.T) {
 	}
 	if len(records.sizes) != 2 || records.sizes[0] != 3+5+17+4 || records.sizes[1] != 4 {
 		t.Errorf("recorded %v", records.sizes)
+	}
+}
+
+// knownGroups is an Identity that knows the groups of one user.
+type knownGroups struct{ Identity }
+
+func (knownGroups) UserGroups(tenant junctor.TenantID, user string) []string {
+	if tenant == "acme" && user == "u1" {
+		return []string{"sales"}
+	}
+	return nil
+}
+
+// TestGroupsOfTurns gives an agent in a turn the groups of its owner, and in an App view those of
+// the user in whose browser it is open.
+func TestGroupsOfTurns(t *testing.T) {
+	t.Parallel()
+	turns := &TurnFactory{users: knownGroups{}}
+	for owner, want := range map[string][]string{junctor.UserOwner("u1"): {"sales"}, junctor.UserOwner("u2"): nil, "key:k1": nil} {
+		if p := turns.agentPrincipal(&junctor.Agent{Tenant: "acme", Name: "bot", Owner: owner}); !slices.Equal(p.Groups, want) {
+			t.Errorf("%s: %q, want %q", owner, p.Groups, want)
+		}
+	}
+	tools, ok := AppToolSource{users: knownGroups{}}.AddAppTools(nil, "acme", "u1", "bot", nil).(*appTools)
+	if !ok || !slices.Equal(tools.as.Groups, []string{"sales"}) {
+		t.Errorf("%+v", tools)
 	}
 }

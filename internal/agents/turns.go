@@ -19,7 +19,8 @@ const toolBudget = 64 << 10
 type TurnFactory struct {
 	o        Options
 	models   *ModelRegistry
-	pipeline Pipeline // set by Registry.Attach
+	pipeline Pipeline // set by Registry.Attach, like users
+	users    Identity
 }
 
 // NewTurn returns a turn of an agent that acts by itself. The turn has no messages yet.
@@ -28,14 +29,15 @@ func (m *TurnFactory) NewTurn(ctx context.Context, tenant junctor.TenantID, name
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	return m.newTurn(ctx, agentPrincipal(&one), one, "")
+	return m.newTurn(ctx, m.agentPrincipal(&one), one, "")
 }
 
 // agentPrincipal is the principal of an agent that acts by itself, with the credentials
-// of its owner.
-func agentPrincipal(one *junctor.Agent) *junctor.Principal {
+// and groups of its owner.
+func (m *TurnFactory) agentPrincipal(one *junctor.Agent) *junctor.Principal {
+	owner := one.OwnerUser()
 	return &junctor.Principal{
-		Tenant: one.Tenant, Issuer: junctor.IssuerAgent, Subject: one.Name, Name: one.Name, Agent: one.Name, User: one.OwnerUser(), Scopes: agentScopes(),
+		Tenant: one.Tenant, Issuer: junctor.IssuerAgent, Subject: one.Name, Name: one.Name, Agent: one.Name, User: owner, Groups: m.users.UserGroups(one.Tenant, owner), Scopes: agentScopes(),
 	}
 }
 
@@ -50,7 +52,7 @@ func (m RoomTurns) NewTurn(ctx context.Context, tenant junctor.TenantID, room, n
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	return m.newTurn(ctx, agentPrincipal(&one), one, room)
+	return m.newTurn(ctx, m.agentPrincipal(&one), one, room)
 }
 
 // NewTurnFor returns a turn for a principal that acts as the agent: its owner, an admin

@@ -91,7 +91,7 @@ func (a *App) policyTools(tenant junctor.TenantID) (tools []policy.Tool, awaited
 
 // policyTool returns a tool as rules see it.
 func policyTool(server, name string, t *catalog.ToolVersion) policy.Tool {
-	return policy.Tool{Server: server, Name: name, Definition: t.JSON, Digest: t.Digest, Hints: t.Hints, Tags: t.Tags}
+	return policy.Tool{Server: server, Name: name, Definition: t.JSON, Digest: t.Digest, Hints: t.Hints, Tags: t.Tags, Output: t}
 }
 
 // brokenRules returns the rules that no longer check.

@@ -75,10 +75,10 @@ func (a *App) mux() (*mux, error) {
 		a.authority.Routes(mux)
 	}
 	if a.cfg.IsEndpointOn("plain") {
-		a.completions().RegisterRoutes(mux)
+		a.completions().RegisterRoutes(a.withAddress(mux))
 	}
 	if a.cfg.IsEndpointOn("a2a") {
-		a.a2a.RegisterRoutes(mux)
+		a.a2a.RegisterRoutes(a.withAddress(mux))
 		mux.HandleFunc("GET "+agents.ComponentCatalogPath+"{file}", a.agents.Components.ServeDocument)
 	}
 	if a.cfg.IsEndpointOn("admin") {
@@ -86,7 +86,7 @@ func (a *App) mux() (*mux, error) {
 		if err != nil { // a part is missing: a bug in this package
 			return nil, junctor.Errorf(junctor.CodeInternal, "cannot create the admin API: %w", err)
 		}
-		mux.handleUnlisted(admin.Prefix+"/", a.replicas.RouteToHome(api))
+		mux.handleUnlisted(admin.Prefix+"/", a.replicas.RouteToHome(a.addressHandler(api)))
 		mux.HandleFunc("GET "+admin.ReferencePath, api.ServeReference)
 		mux.api = api
 		a.signIn.Routes(mux)
@@ -112,6 +112,34 @@ func (a *App) mux() (*mux, error) {
 	}
 	mux.HandleFunc("GET "+gateway.RelayPath, a.serveRelay)
 	return mux, nil
+}
+
+// addressedMux registers handlers that find the address of the client in the context of
+// their requests.
+type addressedMux struct {
+	app *App
+	mux junctor.Mux
+}
+
+// HandleFunc implements junctor.Mux.
+func (m addressedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	m.mux.HandleFunc(pattern, m.app.addressHandler(http.HandlerFunc(h)).ServeHTTP)
+}
+
+// withAddress returns a mux whose handlers find the address of the client in the context of
+// their requests, for calls that they begin.
+func (a *App) withAddress(mux junctor.Mux) junctor.Mux { return addressedMux{a, mux} }
+
+// addressHandler returns a handler that finds the address of the client in the context of a
+// request.
+func (a *App) addressHandler(h http.Handler) http.Handler {
+	proxies := gateway.TrustedProxies(a.cfg.TrustedProxy)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if address := proxies.Client(r); address.IsValid() {
+			r = r.WithContext(junctor.WithClientAddress(r.Context(), address))
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // mayMeasure reports whether a principal may read the metrics, which name tools

@@ -61,7 +61,7 @@ func (a *App) provider() (*signin.Provider, error) {
 // signUpRules returns which users of the identity provider are admitted.
 func signUpRules(issuer, name string, c config.Admission) identity.AdmissionPolicy {
 	a := identity.AdmissionPolicy{
-		Issuer: issuer, Name: name, Tenant: c.Tenant, CreateUsers: c.Users == config.UsersCreate, Domains: c.Domains, DefaultRole: c.Role,
+		Issuer: issuer, Name: name, Tenant: c.Tenant, CreateUsers: c.Users == config.UsersCreate, Domains: c.Domains, DefaultRole: c.Role, GroupsClaim: c.GroupsClaim,
 	}
 	for _, r := range c.Roles {
 		a.RoleRules = append(a.RoleRules, identity.RoleRule(r))

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -91,6 +92,7 @@ type PromptDef struct {
 // must copy it.
 type Request struct {
 	EntryPoint  junctor.EntryPoint // how the call came in; a backend that reads on behalf of its caller passes it on
+	Address     netip.Addr         // of the client, likewise; invalid if it is not known
 	CallID      string             // the same in all rounds of one call; it also identifies the task that a call becomes
 	Kind        junctor.Kind
 	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template; the server's own id of a task

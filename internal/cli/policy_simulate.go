@@ -125,6 +125,7 @@ func (c *cli) printSimulation(s *admin.PolicySimulation) error {
 		{s.Undecidable.Facts, "recorded without what rules read"},
 		{s.Undecidable.Result, "result cut or redacted"},
 		{s.Undecidable.Filter, "a webhook would decide"},
+		{s.Undecidable.Tool, "the tool has another definition now"},
 	} {
 		if one.n > 0 {
 			undecidable = append(undecidable, fmt.Sprintf("%d (%s)", one.n, one.text))

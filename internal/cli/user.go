@@ -107,7 +107,7 @@ func (c *cli) printUser(u junctor.User) error {
 	if c.wantsJSON() {
 		return c.printJSON(u)
 	}
-	return c.printFacts("name", u.Name, "id", u.ID, "role", string(u.Role), "sources", string(u.Sources), "tier", u.Tier, "state", userState(u),
+	return c.printFacts("name", u.Name, "id", u.ID, "role", string(u.Role), "sources", string(u.Sources), "tier", u.Tier, "state", userState(u), "groups", strings.Join(u.Groups, ", "),
 		"created", formatTime(u.CreatedAt), "changed", formatTime(u.UpdatedAt))
 }
 

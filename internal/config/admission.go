@@ -16,6 +16,8 @@ type Admission struct {
 	Domains []string
 	Roles   []RoleRule
 	Role    junctor.UserRole
+	// GroupsClaim is the claim with the groups of a user, which rules about calls can read.
+	GroupsClaim string
 }
 
 // The values of Admission.Users: what happens when somebody signs in for the
@@ -81,6 +83,12 @@ func admissionSettings(group Group, prefix string, of func(*Config) *Admission) 
 				return err
 			},
 			show: func(c *Config) string { return string(of(c).Role) },
+		},
+		{
+			Group: group, Name: prefix + "-groups-claim", Kind: KindText, Default: "groups",
+			Help: "claim of the provider with the groups of a user, which rules about calls read as principal.groups",
+			set:  func(c *Config, s string) (err error) { of(c).GroupsClaim, err = parseText(s); return err },
+			show: func(c *Config) string { return of(c).GroupsClaim },
 		},
 	}
 }

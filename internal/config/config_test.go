@@ -156,6 +156,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"oidc-domains":       {text: "Example.com,*", yaml: `[Example.com, "*"]`, shown: "example.com,*"},
 		"oidc-roles":         {text: "groups=a:b:admin,hd=x:viewer", yaml: `["groups=a:b:admin", "hd=x:viewer"]`},
 		"oidc-role":          {text: "viewer"},
+		"oidc-groups-claim":  {text: "https://example.com/teams"},
 
 		"oauth-server":    {text: "off"},
 		"oauth-issuers":   {text: "https://idp.example.com/realms/x,https://b.example", yaml: "[https://idp.example.com/realms/x, https://b.example]"},
@@ -166,6 +167,8 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"oauth-domains":   {text: "example.com"},
 		"oauth-roles":     {text: "groups=ops:admin"},
 		"oauth-role":      {text: "developer"},
+
+		"oauth-groups-claim": {text: "teams"},
 
 		"ipfs-gateways": {text: "https://a.example,http://127.0.0.1:8080", yaml: "[https://a.example, http://127.0.0.1:8080]"},
 		"agent-domains": {text: "require"},
@@ -218,7 +221,7 @@ func TestGroupsInTheFile(t *testing.T) {
 	c := mustLoad(t, config.Sources{File: file})
 	want := config.OIDC{
 		Issuer: "https://idp.example.com", ClientID: "junctor", Scopes: []string{"profile", "email"},
-		Admission: config.Admission{Tenant: "default", Users: config.UsersLink, Roles: []config.RoleRule{{Claim: "groups", Value: "ops", Role: junctor.UserAdmin}}},
+		Admission: config.Admission{Tenant: "default", Users: config.UsersLink, Roles: []config.RoleRule{{Claim: "groups", Value: "ops", Role: junctor.UserAdmin}}, GroupsClaim: "groups"},
 	}
 	if diff := cmp.Diff(want, c.OIDC); diff != "" || c.RateLimit != 7 {
 		t.Errorf("rate %v, (-want +got):\n%s", c.RateLimit, diff)

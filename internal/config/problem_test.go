@@ -148,6 +148,7 @@ func TestValueProblems(t *testing.T) {
 		"oidc-domains":       {"domains", []string{"@example.com", "a@b", "*.example.com"}},
 		"oidc-roles":         {"claim=value:role", []string{"groups", "groups=x", "groups=x:root", "=x:admin", "groups=:admin"}},
 		"oidc-role":          {"must be one of", []string{"", "root"}},
+		"oidc-groups-claim":  {"must be", []string{"", "a\nb"}},
 
 		"oauth-server":    {"must be", []string{"yes", "true"}},
 		"oauth-issuers":   {"must be", []string{"idp", "ftp://x", "https://u:p@x", "https://x,https://x?a"}},
@@ -158,6 +159,8 @@ func TestValueProblems(t *testing.T) {
 		"oauth-domains":   {"domains", []string{"@example.com"}},
 		"oauth-roles":     {"claim=value:role", []string{"groups"}},
 		"oauth-role":      {"must be one of", []string{"root"}},
+
+		"oauth-groups-claim": {"must be", []string{"", "a\nb"}},
 
 		"ipfs-gateways": {"must be", []string{"gateway", "ftp://x", "https://u:p@x"}},
 		"agent-domains": {"must be one of", []string{"on"}},

@@ -96,7 +96,7 @@ func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
 // reported from now on.
 func (x *exchange) getTask(ctx context.Context, id string, watch bool) ([]byte, error) {
 	res, err := x.gateway.options.Pipeline.Do(ctx, &guard.Op{
-		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: junctor.KindTask, Name: id, Caller: x.caller, Watch: watch,
+		Principal: x.principal, EntryPoint: x.entryPoint, Address: x.address, Scope: x.view, Kind: junctor.KindTask, Name: id, Caller: x.caller, Watch: watch,
 	}, x)
 	return res.Body, err
 }

@@ -100,7 +100,7 @@ func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKin
 func (g *Guard) RecordToolList(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int) {
 	_ = g.options.Journal.Append(context.WithoutCancel(ctx), &junctor.Call{
 		Tenant: p.Tenant, Kind: junctor.KindToolList, EntryPoint: entryPoint, Server: server, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
-		Start: g.options.Now(), BytesOut: bytes,
+		Start: g.options.Now(), BytesOut: bytes, Facts: junctor.CallFacts{Key: p.Key},
 	})
 	g.options.Meter.ObserveToolList(entryPoint, junctor.EstimateTokens(bytes))
 }
@@ -117,6 +117,7 @@ func errMissingScope(s junctor.Scope) error {
 func (g *Guard) RecordRefusal(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
 		Tenant: p.Tenant, Kind: kind, EntryPoint: entryPoint, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
+		Facts: junctor.CallFacts{Groups: p.Groups, Key: p.Key},
 	}
 	return g.recordRefusal(ctx, &call, "", nil, why)
 }
@@ -125,7 +126,7 @@ func (g *Guard) RecordRefusal(ctx context.Context, p *junctor.Principal, entryPo
 // item that it names. If the principal may not see the item, that is the reason instead,
 // as it would be with Do. It returns the reason.
 func (g *Guard) RecordCallRefusal(ctx context.Context, op *Op, why error) error {
-	call := g.newCall(op)
+	call := g.newCall(ctx, op)
 	item, _, err := g.resolveItem(ctx, op)
 	if item.Server != nil {
 		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
@@ -139,7 +140,10 @@ func (g *Guard) RecordCallRefusal(ctx context.Context, op *Op, why error) error 
 }
 
 // newCall starts the record of an operation. Its id is set when it is first recorded.
-func (g *Guard) newCall(op *Op) junctor.Call {
+func (g *Guard) newCall(ctx context.Context, op *Op) junctor.Call {
+	if !op.Address.IsValid() {
+		op.Address = junctor.ClientAddress(ctx)
+	}
 	p := op.Principal
 	return junctor.Call{
 		Tenant: p.Tenant, Kind: op.Kind, EntryPoint: op.EntryPoint, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
@@ -172,7 +176,7 @@ func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 // record. Every other operation leaves two: the attempt before a backend receives it, and
 // the end. A call that asks for input has its end recorded in a later round.
 func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	call := g.newCall(op)
+	call := g.newCall(ctx, op)
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admitOperation(ctx, op, &call)
 	if err != nil {
@@ -196,7 +200,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		call.Timing.Admitted = g.options.Now().Sub(call.Start)
 	}
 	req := catalog.Request{
-		EntryPoint: op.EntryPoint, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
+		EntryPoint: op.EntryPoint, Address: op.Address, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
 		Unsubscribe: op.Unsubscribe, Fresh: op.BypassCache, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.ResultBuffer,
 		Timing: &call.Timing,
 	}

@@ -17,7 +17,7 @@ import (
 type Op struct {
 	Principal  *junctor.Principal
 	EntryPoint junctor.EntryPoint
-	Address    netip.Addr    // of the client; invalid if the operation comes from no network
+	Address    netip.Addr    // of the client; if it is invalid, that of the context applies, if there is one
 	AppViewID  string        // the App view that makes the call; "" if none does
 	RoomID     string        // id of the room in which an agent makes the call; "" if none
 	Scope      catalog.Scope // the catalog scope in which Name is resolved
@@ -148,9 +148,17 @@ type RuleError struct {
 // Error implements error.
 func (e *RuleError) Error() string {
 	if e.Err == nil {
+		return e.reason()
+	}
+	return e.reason() + ": " + e.Err.Error()
+}
+
+// reason returns the reason without what it quotes.
+func (e *RuleError) reason() string {
+	if e.Err == nil {
 		return "denied by the rule " + e.Rule
 	}
-	return "the rule " + e.Rule + " could not be evaluated: " + e.Err.Error()
+	return "the rule " + e.Rule + " could not be evaluated"
 }
 
 // Meter counts calls by the tool's exposed name, and lists of tools by entry point.

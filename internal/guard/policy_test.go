@@ -148,3 +148,18 @@ func TestListsFollowRules(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestRecordsQuoteNoArguments has a condition fail on an argument: the reason in the records,
+// which are no payload, does not quote it.
+func TestRecordsQuoteNoArguments(t *testing.T) {
+	t.Parallel()
+	r := newPolicyRig(t, junctor.PolicyRule{Name: "numbers", Target: junctor.PolicyTarget{Items: []string{"srv/echo"}}, When: `{"five": 1}[args.text] > 5`, Verdict: junctor.VerdictDeny})
+	_, err := r.Do(t.Context(), tool("echo", `{"text":"sesame"}`), nil)
+	if e := junctor.AsError(err); e.Code != junctor.CodeDenied || strings.Contains(e.Message, "sesame") {
+		t.Errorf("%v", err)
+	}
+	calls := r.records()
+	if len(calls) != 1 || calls[0].Reason != "the rule numbers could not be evaluated" || len(calls[0].Policy) != 1 || !strings.Contains(calls[0].Policy[0].Error, "sesame") {
+		t.Errorf("recorded %+v", calls)
+	}
+}

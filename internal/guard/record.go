@@ -49,10 +49,12 @@ const (
 )
 
 // recordedReason returns the text of an error for a record. For a schema violation it
-// names the places but not the values, because a record holds no payload.
+// names the places but not the values, because a record holds no payload. Of a rule that could
+// not be evaluated it does not say why: that quotes the condition and arguments, and the
+// history has it for those who may read them.
 func recordedReason(e *junctor.Error) string {
 	if denied, ok := errors.AsType[*RuleError](e.Cause); ok {
-		return truncateText(denied.Error(), maxReasonLength)
+		return denied.reason()
 	}
 	if len(e.Violations) == 0 {
 		return truncateText(e.Message, maxReasonLength)

@@ -144,7 +144,7 @@ func (g *Guard) AbandonCall(ctx context.Context, op *Op, why error) {
 	if err != nil {
 		return // it has continued, or ended
 	}
-	call := g.newCall(op)
+	call := g.newCall(ctx, op)
 	call.ID, call.Start = st.Call, st.Start
 	call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	if item.Tool != nil {

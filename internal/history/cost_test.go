@@ -46,9 +46,8 @@ func TestWritingAllocatesLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	count, bytes := float64(after.Mallocs-before.Mallocs)/(size*rounds), (after.TotalAlloc-before.TotalAlloc)/(size*rounds)
 	t.Logf("%.2f allocations and %d bytes per call", count, bytes)
-	const most = 1.25 // those of the driver for each list of rows; none for a row
-	if count > most || bytes > 512 {
-		t.Errorf("%.2f allocations and %d bytes a call; at most %v and 512", count, bytes, most)
+	if count > 1 || bytes > 512 {
+		t.Errorf("%.2f allocations and %d bytes a call; at most 1 and 512", count, bytes)
 	}
 	if n := h.Dropped(); n > 0 {
 		t.Errorf("%d dropped", n)

@@ -214,10 +214,13 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 	}
 	b.attempted = true
 	insert := tx.StmtContext(ctx, h.insertCalls) // the transaction closes it
+	var last *sharedColumns
 	err = b.eachCallList(func(c *sharedColumns, list string) error {
-		b.statementArgs = b.statementArgs[:0]
-		for i := range c {
-			b.statementArgs = append(b.statementArgs, &c[i]) // a pointer avoids a copy
+		if c != last { // a group has several lists, and each value is allocated as an argument
+			last, b.statementArgs = c, b.statementArgs[:0]
+			for i := range c {
+				b.statementArgs = append(b.statementArgs, c[i])
+			}
 		}
 		return execStatement(ctx, insert, append(b.statementArgs, list)...)
 	})

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ type AdmissionPolicy struct {
 	// Role is the role of people that no rule matches. If it is empty and there are
 	// rules, such people are rejected. If it is empty, no new user is created.
 	DefaultRole junctor.UserRole
+	// GroupsClaim is the claim with the groups of a person: a list, or one name. The default
+	// is groups.
+	GroupsClaim string
 }
 
 // RoleRule gives a role to people whose claim is the value, or a list that contains it.
@@ -35,12 +39,48 @@ type RoleRule struct {
 type Claims struct {
 	Subject string         // the provider's id of the person
 	Values  map[string]any // all claims by name, decoded from JSON
+	// Complete says that the person has signed in: if the claims name no groups, the person
+	// is in none. An access token may leave them out.
+	Complete bool
+}
+
+// maxGroups is how many groups of a person are kept, and maxGroupName how long the name of one
+// may be, in bytes. Longer names are left out.
+const (
+	maxGroups    = 200
+	maxGroupName = 256
+)
+
+// GroupsOf returns the groups of a person in order. They are nil if the claims state none, and
+// empty if they state that the person is in none.
+func (a *AdmissionPolicy) GroupsOf(c Claims) []string {
+	claim, stated := c.Values[cmp.Or(a.GroupsClaim, "groups")]
+	if !stated && !c.Complete {
+		return nil
+	}
+	groups := []string{}
+	add := func(one any) {
+		if name, ok := one.(string); ok && name != "" && len(name) <= maxGroupName {
+			groups = append(groups, name)
+		}
+	}
+	switch value := claim.(type) {
+	case string:
+		add(value)
+	case []any:
+		for _, one := range value {
+			add(one)
+		}
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	return groups[:min(len(groups), maxGroups)]
 }
 
 // AdmitUser returns the user for a person whom a provider has authenticated. A person who has
 // signed in before is known by the provider's id. At the first sign-in the person becomes
 // the user of that name, or a new user, as the policy says. The role is updated if the
-// policy has rules. A person who is not admitted gets a denied error with a message to
+// policy has rules, and the groups are if the claims state them. A person who is not admitted gets a denied error with a message to
 // show.
 func (i *Identity) AdmitUser(ctx context.Context, a AdmissionPolicy, c Claims) (junctor.User, error) {
 	email, err := a.verifiedEmail(c)
@@ -55,13 +95,23 @@ func (i *Identity) AdmitUser(ctx context.Context, a AdmissionPolicy, c Claims) (
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		u, err = i.admitNewcomer(ctx, a, c, email, role)
 	}
+	groups := a.GroupsOf(c)
+	hasNewRole, hasNewGroups := len(a.RoleRules) > 0 && u.Role != role, groups != nil && !slices.Equal(u.Groups, groups)
 	switch {
 	case err != nil:
 		return junctor.User{}, err
 	case u.Tenant != a.Tenant || u.Disabled:
 		return junctor.User{}, errUserDisabled()
-	case len(a.RoleRules) > 0 && u.Role != role:
-		return i.ChangeUser(ctx, u.Tenant, u.ID, func(u *junctor.User) error { u.Role = role; return nil })
+	case hasNewRole || hasNewGroups:
+		return i.ChangeUser(ctx, u.Tenant, u.ID, func(u *junctor.User) error {
+			if hasNewRole {
+				u.Role = role
+			}
+			if hasNewGroups {
+				u.Groups = groups
+			}
+			return nil
+		})
 	}
 	return u, nil
 }

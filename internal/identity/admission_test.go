@@ -1,7 +1,11 @@
 package identity_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/identity"
@@ -80,5 +84,76 @@ func TestRoleRules(t *testing.T) {
 		if err != nil || u.Role != c.want {
 			t.Errorf("%s: role %q, want %q; %v", name, u.Role, c.want, err)
 		}
+	}
+}
+
+// TestGroupsAtSignIn stores the groups that a provider states of a person, and gives them to
+// the logins, keys and agents of the user at once.
+func TestGroupsAtSignIn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := identity.AdmissionPolicy{Issuer: "https://idp", Name: "the provider", Tenant: junctor.DefaultTenant, CreateUsers: true, DefaultRole: junctor.UserDeveloper}
+	admit := func(complete bool, claims map[string]any) junctor.User {
+		t.Helper()
+		claims["preferred_username"] = "ann"
+		u, err := b.AdmitUser(t.Context(), a, identity.Claims{Subject: "1", Values: claims, Complete: complete})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := admit(true, map[string]any{"groups": []any{"sales", "ops", "sales", 7, "", strings.Repeat("x", 300)}})
+	b.agent(t, "hers", junctor.UserOwner(u.ID))
+	_, key := b.keyOf(t, identity.NewKey{User: u.ID, Scopes: scopes(junctor.ScopeToolsCall)})
+	_, agents := b.keyOf(t, identity.NewKey{Agent: "hers", Scopes: scopes(junctor.ScopeToolsCall)})
+	cookie, _, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, "https://idp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, service := b.key(t, "ci", time.Time{})
+	check := func(what string, want ...string) {
+		t.Helper()
+		token := b.NewTokenUser(u, scopes(junctor.ScopeToolsCall), nil, time.Time{})
+		for name, authenticate := range map[string]func() (*junctor.Principal, error){
+			"a login":   func() (*junctor.Principal, error) { return b.AuthenticateCookie(cookie) },
+			"a key":     func() (*junctor.Principal, error) { return b.AuthenticateToken(key) },
+			"an agent":  func() (*junctor.Principal, error) { return b.AuthenticateToken(agents) },
+			"a program": token.Principal,
+			"UserGroups": func() (*junctor.Principal, error) {
+				return &junctor.Principal{Groups: b.UserGroups(u.Tenant, u.ID)}, nil
+			},
+		} {
+			if p, err := authenticate(); err != nil || !slices.Equal(p.Groups, want) {
+				t.Errorf("%s: %s: %+v, %v", what, name, p, err)
+			}
+		}
+		if p, err := b.AuthenticateToken(service); err != nil || p.Groups != nil {
+			t.Errorf("a service: %+v, %v", p, err)
+		}
+	}
+	check("at first", "ops", "sales")
+	if again := admit(true, map[string]any{"groups": []any{"ops", "sales"}}); !again.UpdatedAt.Equal(u.UpdatedAt) {
+		t.Error("the same groups were stored again")
+	}
+	admit(false, map[string]any{})
+	check("after a token that states none", "ops", "sales")
+	admit(false, map[string]any{"groups": "ops"})
+	check("after a token that states one", "ops")
+	// What a token states counts with this token.
+	token := b.NewTokenUser(u, nil, nil, time.Time{}).WithGroups([]string{})
+	if p, err := token.Principal(); err != nil || len(p.Groups) != 0 {
+		t.Errorf("a token of a user in no group: %+v, %v", p, err)
+	}
+	admit(true, map[string]any{})
+	check("after a sign-in that states none")
+	a.GroupsClaim = "teams"
+	admit(true, map[string]any{"groups": []any{"ops"}, "teams": []any{"blue"}})
+	check("by another claim", "blue")
+	var many []any
+	for i := range 300 {
+		many = append(many, fmt.Sprintf("g%03d", i))
+	}
+	if u := admit(true, map[string]any{"teams": many}); len(u.Groups) != 200 {
+		t.Errorf("%d groups", len(u.Groups))
 	}
 }

@@ -140,7 +140,7 @@ func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 			}
 		}
 		if u != nil {
-			p.User = u.ID
+			p.User, p.Groups = u.ID, u.Groups
 		}
 		return p
 	case k.User != "":
@@ -157,7 +157,7 @@ func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 
 // userPrincipal returns a user as a principal with all scopes of the role.
 func userPrincipal(u *junctor.User) *junctor.Principal {
-	return &junctor.Principal{Tenant: u.Tenant, Issuer: junctor.IssuerUser, Subject: u.ID, Name: u.Name, User: u.ID, Scopes: u.Role.Scopes()}
+	return &junctor.Principal{Tenant: u.Tenant, Issuer: junctor.IssuerUser, Subject: u.ID, Name: u.Name, User: u.ID, Groups: u.Groups, Scopes: u.Role.Scopes()}
 }
 
 // addLogin enters a login into the snapshot, unless its user may not act.

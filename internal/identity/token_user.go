@@ -16,7 +16,7 @@ type TokenUser struct {
 	scopes    []junctor.Scope // of the token
 	maxScopes []junctor.Scope // scopes that any token could carry
 	grant     clientGrant
-	groups    []string
+	groups    []string                      // nil if the token states none
 	expires   time.Time                     // when the token expires
 	resolved  atomic.Pointer[resolvedParty] // the principal as of the latest snapshot that was used
 }
@@ -45,8 +45,8 @@ func (p *TokenUser) WithClient(consent, client string) *TokenUser {
 	return p
 }
 
-// WithGroups says in which groups the token states the user to be. Call it before the
-// party is used.
+// WithGroups says in which groups the token states the user to be. nil are those that are
+// known of the user. Call it before the party is used.
 func (p *TokenUser) WithGroups(groups []string) *TokenUser {
 	p.groups = groups
 	return p
@@ -75,7 +75,10 @@ func (p *TokenUser) resolveIn(s *snapshot) *junctor.Principal {
 		return nil
 	}
 	who := userPrincipal(u)
-	who.Scopes, who.Groups = u.Role.Cut(p.scopes), p.groups
+	who.Scopes = u.Role.Cut(p.scopes)
+	if p.groups != nil {
+		who.Groups = p.groups
+	}
 	who.Consent, who.Client, who.Expires = p.grant.consent, p.grant.client, p.expires
 	who.Could = slices.DeleteFunc(u.Role.Cut(p.maxScopes), who.Has)
 	return who

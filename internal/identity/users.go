@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"time"
 
@@ -74,7 +75,7 @@ func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 		}
 		by := next.UpdatedBy
 		next.ID, next.Tenant, next.CreatedAt, next.UpdatedAt, next.UpdatedBy = was.ID, was.Tenant, was.CreatedAt, was.UpdatedAt, was.UpdatedBy
-		if same = next == was; same {
+		if same = reflect.DeepEqual(next, was); same {
 			return was, nil
 		}
 		return rows.By(by).UpdateUser(ctx, next)
@@ -188,4 +189,13 @@ func laterOf(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// UserGroups returns the groups of a user, by id, as an identity provider stated them last. The
+// list is shared: callers must not change it.
+func (i *Identity) UserGroups(tenant junctor.TenantID, id string) []string {
+	if u := i.snapshot.Load().usersByID[tenantRef{tenant, id}]; u != nil {
+		return u.Groups
+	}
+	return nil
 }

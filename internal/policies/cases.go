@@ -47,7 +47,7 @@ func (s *Policies) TestPolicies(ctx context.Context, p *junctor.Principal, list 
 		default:
 			r.OK = true
 		}
-		for _, hit := range got.hits {
+		for _, hit := range junctor.LimitHits(p.Tenant, got.hits) {
 			if hit.Error != "" && !r.OK {
 				r.Problem += fmt.Sprintf("; the rule %s: %s", hit.Rule, hit.Error)
 			}

@@ -32,8 +32,7 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 			e.Problems, e.UpdatedBy = nil, ""
 		}
 		if owner != p.Tenant {
-			e.Target, e.When, e.Filter, e.Redact, e.UpdatedBy, e.Declared, e.Restricted = junctor.PolicyTarget{}, "", nil, nil, "", "", true
-			e.Problems = nil
+			e = restrict(&e)
 		}
 		*to = append(*to, e)
 	}
@@ -60,6 +59,15 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 		out[i].Position = i + 1
 	}
 	return out, version, nil
+}
+
+// restrict returns what another tenant sees of an operators' rule: its name and verdict, when it
+// is evaluated, and whether it is in effect.
+func restrict(e *admin.PolicyEntry) admin.PolicyEntry {
+	return admin.PolicyEntry{
+		PolicyRule: junctor.PolicyRule{Name: e.Name, Phase: e.Phase, Verdict: e.Verdict, Mode: e.Mode},
+		Version:    e.Version, State: e.State, Operators: true, UpdatedAt: e.UpdatedAt, Restricted: true,
+	}
 }
 
 // Rule returns one rule of the principal's tenant as the API shows it.

@@ -22,12 +22,14 @@ type ruleKey struct {
 type ruleState struct {
 	state    admin.PolicyState
 	problems []admin.PolicyProblem
+	version  string // of the rule
 }
 
 // checkCache holds the states of all rules as long as neither rules nor tools change.
 type checkCache struct {
 	mu           sync.Mutex
 	rules, tools uint64
+	tenants      []junctor.TenantID
 	known        bool
 	states       map[ruleKey]ruleState
 }
@@ -124,11 +126,17 @@ func (s *Policies) states(ctx context.Context) (map[ruleKey]ruleState, error) {
 		return nil, err
 	}
 	states := map[ruleKey]ruleState{}
+	isSame := c.known && c.tools == tools && slices.Equal(c.tenants, tenants)
 	for owner, d := range now.documents {
 		for i := range d.Rules {
 			r := &d.Rules[i].PolicyRule
+			key, version := ruleKey{owner, r.Name}, policy.Version(r)
+			if former, ok := c.states[key]; ok && isSame && former.version == version {
+				states[key] = former // only rules that were changed are checked again
+				continue
+			}
 			found, awaited := s.check(r, owner, tenants)
-			state := ruleState{admin.PolicyActive, found}
+			state := ruleState{admin.PolicyActive, found, version}
 			switch {
 			case slices.ContainsFunc(found, func(one admin.PolicyProblem) bool { return !one.Warning }):
 				state.state = admin.PolicyBroken
@@ -138,10 +146,10 @@ func (s *Policies) states(ctx context.Context) (map[ruleKey]ruleState, error) {
 					Rule: r.Name, Warning: true, Message: "not checked yet, because " + strings.Join(awaited, ", ") + " has not listed its tools",
 				})
 			}
-			states[ruleKey{owner, r.Name}] = state
+			states[key] = state
 		}
 	}
-	c.rules, c.tools, c.known, c.states = now.version, tools, true, states
+	c.rules, c.tools, c.tenants, c.known, c.states = now.version, tools, tenants, true, states
 	return states, nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // ExplainPolicies implements admin.Policies.
 func (s *Policies) ExplainPolicies(ctx context.Context, p *junctor.Principal, e *history.Entry) (admin.PolicyExplanation, error) {
-	out := admin.PolicyExplanation{Call: e.ID, Recorded: append([]junctor.PolicyHit{}, hitsOf(e)...), Rules: []admin.PolicyTrace{}}
+	out := admin.PolicyExplanation{Call: e.ID, Recorded: append([]junctor.PolicyHit{}, junctor.LimitHits(p.Tenant, hitsOf(e))...), Rules: []admin.PolicyTrace{}}
 	operators, own := s.rulesFor(e.Tenant, nil)
 	set, asked := s.simulated(operators, own)
 	c := s.recorded(e)
@@ -23,6 +23,7 @@ func (s *Policies) ExplainPolicies(ctx context.Context, p *junctor.Principal, e 
 	now := judge(ctx, set, &c, asked, &why)
 	out.Verdict, out.Rule = now.end, now.rule
 	if now.undecidable != nil {
+		*now.undecidable++
 		out.Verdict, out.Rule = "undecidable", ""
 	}
 	mine := p.Operator() || e.Tenant == junctor.DefaultTenant
@@ -72,6 +73,9 @@ func explainNotes(c *recordedCall, e *history.Entry, out *admin.PolicyExplanatio
 	}
 	if why.Filter > 0 {
 		notes = append(notes, "a webhook decides about the call, and explanations ask none")
+	}
+	if why.Tool > 0 {
+		notes = append(notes, "whether the changed result fits the tool's output schema is not known")
 	}
 	if wasRefused(e) && len(hitsOf(e)) == 0 {
 		notes = append(notes, "the call was refused before rules were asked: "+e.Reason)

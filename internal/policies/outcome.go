@@ -58,7 +58,7 @@ func judge(ctx context.Context, set *policy.Set, c *recordedCall, asked *notAske
 	switch {
 	case len(d.Hits) > 0 && !c.hasFacts:
 		out.undecidable = &why.Facts
-	case asked.did.Load():
+	case asked.did.Load() || d.AwaitsFilter:
 		out.undecidable = &why.Filter
 	case d.Undecidable:
 		out.undecidable = &why.Arguments
@@ -79,10 +79,15 @@ func judge(ctx context.Context, set *policy.Set, c *recordedCall, asked *notAske
 		out.undecidable = &why.Filter
 	case r.Denied:
 		out.end, out.rule = endDenied, r.Rule
+	case r.AwaitsFilter:
+		out.undecidable = &why.Filter
 	case r.Undecidable || len(r.Steps) > 0 && c.result == nil:
 		out.undecidable = &why.Result
 	default:
-		if end, hit := shapedEnd(c, &r); hit >= 0 {
+		switch end, hit, known := shapedEnd(ctx, c, &r); {
+		case !known:
+			out.undecidable = &why.Tool
+		case hit >= 0:
 			out.end, out.rule = end, r.Hits[hit].Rule
 		}
 	}
@@ -98,14 +103,25 @@ func (n *notAsked) Ask(context.Context, *junctor.PolicyRule, *policy.Call, []byt
 	return junctor.VerdictAllow, "", nil
 }
 
-// shapedEnd returns how the steps of rules change a result; -1 if they do not.
-func shapedEnd(c *recordedCall, r *policy.ResultDecision) (end string, hit int) {
-	end, hit = endMade, -1
+// shapedEnd returns how the steps of rules change a result; -1 if they do not. It is not known
+// if that depends on the output schema of a tool that has another definition now.
+func shapedEnd(ctx context.Context, c *recordedCall, r *policy.ResultDecision) (end string, hit int, known bool) {
+	end, hit, known = endMade, -1, true
+	fits := func(structured []byte) bool {
+		switch {
+		case c.Tool == nil || c.Tool.Output == nil && !c.Recorded: // a made-up tool has no schema
+			return true
+		case c.Tool.Output == nil:
+			known = false
+			return true
+		}
+		return c.Tool.Output.FitsOutput(ctx, structured)
+	}
 	body := c.result
 	for _, step := range r.Steps {
-		out, changed, err := step.Apply(c.Kind, body, func([]byte) bool { return true })
+		out, changed, err := step.Apply(c.Kind, body, fits)
 		if err != nil {
-			return endDenied, step.Hit
+			return endDenied, step.Hit, known
 		}
 		if body = out; changed == 0 {
 			continue
@@ -115,5 +131,5 @@ func shapedEnd(c *recordedCall, r *policy.ResultDecision) (end string, hit int) 
 			end = endRedacted
 		}
 	}
-	return end, hit
+	return end, hit, known
 }

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // bench is a Policies with its surroundings.
 type bench struct {
 	*policies.Policies
-	t       *testing.T
+	t       testing.TB
 	store   *store.Store
 	tools   []policy.Tool
 	awaited []string
@@ -30,6 +31,7 @@ type bench struct {
 	total   int
 	applied map[junctor.TenantID]*policy.Set
 	told    int
+	asked   int // how often the tools were read
 	shared  bool
 }
 
@@ -45,7 +47,7 @@ func tool(server, name string, arguments string) policy.Tool {
 	}
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{t: t, tools: []policy.Tool{tool("files", "read", `"path":{"type":"string"}`), tool("files", "delete", `"path":{"type":"string"}`)}}
 	st, err := sqlite.Open(t.Context(), t.TempDir()+"/junctor.db")
@@ -64,7 +66,11 @@ func newBench(t *testing.T) *bench {
 func (b *bench) open() *policies.Policies {
 	b.t.Helper()
 	p, err := policies.Open(b.t.Context(), policies.Options{
-		Store: b.store, Tools: func(junctor.TenantID) ([]policy.Tool, []string) { return b.tools, b.awaited }, ToolsVersion: func() uint64 { return b.version },
+		Store: b.store, Tools: func(junctor.TenantID) ([]policy.Tool, []string) {
+			b.asked++
+			return b.tools, b.awaited
+		},
+		ToolsVersion:   func() uint64 { return b.version },
 		AgentRole:      func(junctor.TenantID, string) string { return "general" },
 		CheckReference: func(context.Context, *junctor.Principal, string) error { return nil },
 		CheckNotDeclared: func(noun, id, file string) error {
@@ -363,5 +369,59 @@ func TestTemplates(t *testing.T) {
 	again, err := config.Parse("x.yaml", text)
 	if err != nil || len(again.Policies) != len(list) {
 		t.Errorf("the text of the templates is read as %d rules: %v\n%s", len(again.Policies), err, text)
+	}
+}
+
+// manyRule is one of many rules.
+func manyRule(i int) junctor.PolicyRule {
+	return deny(fmt.Sprintf("rule-%d", i), fmt.Sprintf(`args.path.startsWith("/srv/%d/") && principal.agent != "" && !(principal.role in ["general", "ops"])`, i), "files/*")
+}
+
+// A rule that is added is checked when it is stored and when its state is read, and the others
+// are not checked again, unless tools change.
+func TestOnlyChangedRulesAreChecked(t *testing.T) {
+	t.Parallel()
+	b, p := newBench(t), admins(junctor.DefaultTenant)
+	for i := range 20 {
+		b.asked = 0
+		b.put(p, manyRule(i), admin.PutPolicy{})
+		if b.asked > 2 {
+			t.Errorf("rule %d: tools were read %d times", i, b.asked)
+		}
+	}
+	b.asked = 0
+	b.version++
+	if b.names(p); b.asked != 20 {
+		t.Errorf("after a change of tools, %d rules were checked", b.asked)
+	}
+	rule := manyRule(3)
+	rule.When = "args.path == 7"
+	b.tools = []policy.Tool{tool("files", "read", `"path":{"type":"integer"}`)}
+	b.version++
+	if e := b.put(p, rule, admin.PutPolicy{}); e.State != admin.PolicyActive {
+		t.Errorf("%+v", e)
+	}
+	broken, err := b.Broken(t.Context())
+	if err != nil || len(broken) != 19 {
+		t.Errorf("%d rules are broken, %v", len(broken), err)
+	}
+}
+
+// BenchmarkPutRule changes one of 500 rules, which are about two tools.
+func BenchmarkPutRule(b *testing.B) {
+	w, p := newBench(b), admins(junctor.DefaultTenant)
+	all := make([]junctor.PolicyRule, junctor.MaxPolicyRules)
+	for i := range all {
+		all[i] = manyRule(i)
+	}
+	if err := w.ReplacePolicyRules(b.Context(), p, all, time.Time{}, false); err != nil {
+		b.Fatal(err)
+	}
+	n := len(all)
+	for b.Loop() {
+		rule := manyRule(n)
+		rule.Name = "rule-7"
+		w.put(p, rule, admin.PutPolicy{})
+		n++
 	}
 }

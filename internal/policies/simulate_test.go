@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/policy"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 )
 
@@ -163,7 +165,7 @@ func TestSimulationAsksNoWebhook(t *testing.T) {
 	b.call("read", "", `{"path":"/a"}`)
 	rule := deny("asked", "", "files/*")
 	rule.Filter = &junctor.PolicyFilter{URL: "https://filter.example/"}
-	if s := b.simulate([]junctor.PolicyRule{rule}); s.Undecidable.Filter+s.Undecidable.Arguments != 1 || s.Changed != 0 {
+	if s := b.simulate([]junctor.PolicyRule{rule}); s.Undecidable != (admin.PolicyUndecidable{Filter: 1}) || s.Changed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -186,6 +188,24 @@ func TestExplanation(t *testing.T) {
 		if !slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, want) }) {
 			t.Errorf("no note %q in %q", want, e.Notes)
 		}
+	}
+	// Only a call that no rule was asked about was refused before that.
+	for note, c := range map[string]struct {
+		wanted bool
+		change func(*history.Entry)
+	}{
+		"refused before rules were asked: too many": {true, func(e *history.Entry) { e.Status, e.Reason = junctor.StatusLimited, "too many" }},
+		"refused before rules were asked":           {false, denied("etc")},
+	} {
+		b.call("read", "", `{"path":"/etc/passwd"}`, c.change)
+		e, err := b.ExplainPolicies(t.Context(), p, &b.calls[len(b.calls)-1])
+		if err != nil || slices.ContainsFunc(e.Notes, func(have string) bool { return strings.Contains(have, note) }) != c.wanted {
+			t.Errorf("%q: %v, %v", note, e.Notes, err)
+		}
+	}
+	b.put(p, junctor.PolicyRule{Name: "asked", Verdict: junctor.VerdictDeny, Filter: &junctor.PolicyFilter{URL: "https://filter.example/"}}, admin.PutPolicy{Place: admin.PolicyPlace{First: true}})
+	if e, err := b.ExplainPolicies(t.Context(), p, &b.calls[0]); err != nil || e.Verdict != "undecidable" || !slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, "a webhook decides") }) {
+		t.Errorf("with a webhook: %+v, %v", e, err)
 	}
 	if !strings.Contains(string(e.Inputs), `"groups":["sales"]`) || !strings.Contains(string(e.Inputs), `"path":"/etc/passwd"`) {
 		t.Errorf("inputs: %s", e.Inputs)
@@ -226,5 +246,92 @@ func TestCases(t *testing.T) {
 	for _, bad := range []admin.PolicyCase{{Call: "read", Expect: "made"}, {Call: "files/read", Expect: "maybe"}, {Call: "files/read", Expect: "made", Kind: "task"}, {Call: "files/read", Expect: "made", Args: json.RawMessage(`[1]`)}} {
 		_, err := b.TestPolicies(t.Context(), p, rules, []admin.PolicyCase{bad})
 		b.fails(err, junctor.CodeInvalid)
+	}
+}
+
+// fitsOnly is an output schema that one text fits.
+type fitsOnly string
+
+func (f fitsOnly) FitsOutput(_ context.Context, structured []byte) bool {
+	return strings.Contains(string(structured), string(f))
+}
+
+// Whether a redacted result still fits its schema is decided by the definition that the call was
+// recorded with. If the tool has another one now, the call is counted apart.
+func TestSimulatedResultsFitTheirSchema(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	mail := []junctor.PolicyRule{{Name: "mail", Phase: junctor.PhaseResult, Target: junctor.PolicyTarget{Items: []string{"files/read"}}, Verdict: junctor.VerdictRedact, Redact: []string{"email"}}}
+	structured := func(digest string) func(*history.Entry) {
+		return func(e *history.Entry) {
+			e.Facts.Digest = digest
+			e.Result = json.RawMessage(`{"content":[],"structuredContent":{"mail":"ada@example.com"}}`)
+		}
+	}
+	now := b.tools[0].Digest
+	for name, c := range map[string]struct {
+		output policy.OutputChecker
+		change func(*history.Entry)
+		to     string // what would have happened
+		tool   int    // calls that are undecidable
+	}{
+		"it fits":                         {fitsOnly(""), structured(now), "redacted", 0},
+		"it does not fit":                 {fitsOnly("ada@example.com"), structured(now), "denied", 0},
+		"the tool has another definition": {fitsOnly(""), structured("former"), "", 1},
+		"without structured content":      {fitsOnly(""), func(e *history.Entry) { e.Facts.Digest = "former" }, "redacted", 0},
+		"nothing is found in what it has": {fitsOnly(""), func(e *history.Entry) {
+			structured("former")(e)
+			e.Result = json.RawMessage(`{"content":[],"structuredContent":{"n":1}}`)
+		}, "", 0},
+	} {
+		b.calls, b.tools[0].Output = nil, c.output
+		b.call("read", "clerk", `{"path":"/srv/x"}`, c.change)
+		s := b.simulate(mail)
+		to := ""
+		if len(s.Differences) == 1 {
+			to = s.Differences[0].To
+		}
+		if to != c.to || s.Undecidable != (admin.PolicyUndecidable{Tool: c.tool}) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// Another tenant sees of an operators' rule what it did with a call, and nothing that quotes its
+// condition: not in what was recorded, explained or tested.
+func TestOperatorsRulesInHits(t *testing.T) {
+	t.Parallel()
+	b, operator, acme := newBench(t), admins(junctor.DefaultTenant), admins("acme")
+	rule := deny("everywhere", `{"4711": 1}[args.path] > 5`, "files/*")
+	rule.Target.Tenants, rule.Title, rule.Message, rule.Kinds = []string{"*"}, "canary title", "canary message", []junctor.Kind{junctor.KindTool}
+	b.put(operator, rule, admin.PutPolicy{})
+	set := b.applied["acme"]
+	d := set.JudgeCall(t.Context(), &policy.Call{Subject: policy.Subject{Tenant: "acme"}, Kind: junctor.KindTool, Server: "files", Name: "read", Tool: &b.tools[0], Arguments: []byte(`{"path":"canary"}`)})
+	if d.Verdict != junctor.VerdictDeny || len(d.Hits) != 1 || !d.Hits[0].Operators || !strings.Contains(d.Hits[0].Error, "canary") {
+		t.Fatalf("%+v", d)
+	}
+	for tenant, want := range map[junctor.TenantID]string{junctor.DefaultTenant: d.Hits[0].Error, "acme": ""} {
+		if got := junctor.LimitHits(tenant, d.Hits); got[0].Error != want || got[0].Rule != "everywhere" {
+			t.Errorf("%s: %+v", tenant, got)
+		}
+	}
+	b.call("read", "clerk", `{"path":"x"}`, denied("everywhere"), func(e *history.Entry) { e.Tenant, e.Policy, e.Reason = "acme", d.Hits, "" })
+	e, err := b.ExplainPolicies(t.Context(), acme, &b.calls[0])
+	if err != nil || len(e.Rules) != 1 || len(e.Recorded) != 1 || e.Rules[0].Value != "error" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	results, err := b.TestPolicies(t.Context(), acme, nil, []admin.PolicyCase{{Call: "files/read", Args: json.RawMessage(`{"path":"canary"}`), Expect: "made"}})
+	if err != nil || len(results) != 1 || results[0].OK {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	list, _, err := b.PolicyRules(t.Context(), acme)
+	if err != nil || len(list) != 1 || list[0].Name != "everywhere" || list[0].Verdict != junctor.VerdictDeny || !list[0].Restricted {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	seen, err := json.Marshal([]any{e, results, list})
+	for _, secret := range []string{"canary", "4711", "files/*", "args.path", "no such key"} {
+		if err != nil || strings.Contains(string(seen), secret) {
+			t.Errorf("%q is seen, %v: %s", secret, err, seen)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *Compiler) Check(r *junctor.PolicyRule, tools []Tool) []Problem {
 		if !one.needsTypes || len(found) >= maxProblems {
 			continue
 		}
-		for _, p := range newToolTypes(t.Definition).check(c, one) {
+		for _, p := range one.checkTool(c, t, func() *toolTypes { return newToolTypes(t.Definition) }) {
 			p.Tool = t.Server + "/" + t.Name
 			found = append(found, p)
 		}

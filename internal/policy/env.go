@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"hash/maphash"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 )
@@ -22,6 +24,8 @@ const (
 type Compiler struct {
 	common  *cel.Env // without args: each tool extends it with the type of its own
 	untyped *cel.Env // with args of any type
+	cache   ruleCache
+	seed    maphash.Seed // of the hashes of tools' schemas
 }
 
 // NewCompiler makes a Compiler.
@@ -44,7 +48,7 @@ func NewCompiler() (*Compiler, error) {
 		return nil, err
 	}
 	untyped, err := common.Extend(cel.Variable(varArgs, cel.DynType))
-	return &Compiler{common, untyped}, err
+	return &Compiler{common: common, untyped: untyped, seed: maphash.MakeSeed()}, err
 }
 
 // Variables of conditions.

@@ -17,7 +17,7 @@ type ResultDecision struct {
 	Steps []ResultStep        // the changes to make, in order
 	Hits  []junctor.PolicyHit // every rule that was evaluated, in order
 
-	Undecidable bool // as in Decision
+	Undecidable, AwaitsFilter bool // as in Decision
 }
 
 // ResultStep is one change of a result.
@@ -55,15 +55,14 @@ func (s *Set) JudgeResult(ctx context.Context, c *Call, result []byte) ResultDec
 			continue
 		}
 		came, err := r.value(v)
-		hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String()}
-		if err != nil {
-			hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
-		}
+		hit := r.newHit(came, err)
 		verdict, message := r.Verdict, r.Message
 		matched := came == isTrue || came == isError && r.failsClosed()
 		switch {
 		case came == isUnknown:
-			d.Undecidable = d.Undecidable || r.Mode == junctor.ModeEnforce
+			if r.Mode == junctor.ModeEnforce {
+				d.Undecidable, d.AwaitsFilter = true, d.AwaitsFilter || err != nil
+			}
 		case came == isError:
 			verdict = junctor.VerdictDeny
 		case matched && r.Filter != nil:

@@ -3,7 +3,6 @@ package policy
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"sync"
 
 	"cel.dev/cel-go/cel"
@@ -30,6 +29,7 @@ type rule struct {
 	traced  func() (cel.Program, error)
 
 	redactor *redact.Redactor
+	fits     fitCache
 }
 
 // value is what a condition came to.
@@ -44,20 +44,34 @@ const (
 )
 
 // String returns the form of records.
-func (v value) String() string { return [...]string{"false", "true", "error", "unknown"}[v] }
+func (v value) String() string {
+	return [...]string{"false", junctor.HitTrue, junctor.HitError, "unknown"}[v]
+}
 
 // Version returns a digest of a rule's definition. It changes when the rule does.
 func Version(r *junctor.PolicyRule) string {
-	text, _ := json.Marshal(r) // a rule has no member that cannot be marshaled
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return versionOf(digestOf(r))
 }
 
-// compileRule compiles a rule. If its condition cannot be used, the rule has the
-// reason and fails closed for all its target.
+// versionOf returns the version of a rule with a digest.
+func versionOf(digest [sha256.Size]byte) string { return hex.EncodeToString(digest[:8]) }
+
+// compileRule compiles a rule, unless it is compiled already. If its condition cannot be
+// used, the rule has the reason and fails closed for all its target.
 func (comp *Compiler) compileRule(r *junctor.PolicyRule) *rule {
+	digest := digestOf(r)
+	if known := comp.cache.find(digest); known != nil {
+		return known
+	}
+	one := comp.newRule(r, versionOf(digest))
+	comp.cache.add(digest, one)
+	return one
+}
+
+// newRule is compileRule for a rule that is not compiled yet.
+func (comp *Compiler) newRule(r *junctor.PolicyRule, version string) *rule {
 	d := r.WithDefaults()
-	c := &rule{PolicyRule: d, version: Version(r), target: newTarget(&d)}
+	c := &rule{PolicyRule: d, version: version, target: newTarget(&d)}
 	if err := r.Check(); err != nil {
 		c.broken = err
 		return c

@@ -135,7 +135,7 @@ func (s *Set) entryOf(kind junctor.Kind, server, name string, t *Tool) *entry {
 			}
 			a := applied{rule: r, problem: r.broken}
 			if a.problem == nil && r.needsTypes && types != nil {
-				if problems := types.check(s.compiler, r); len(problems) > 0 {
+				if problems := r.checkTool(s.compiler, t, func() *toolTypes { return types }); len(problems) > 0 {
 					a.problem = junctor.Errorf(junctor.CodeInvalid, "the rule does not fit the tool: %s", problems[0].String())
 				}
 			}
@@ -161,8 +161,9 @@ type Decision struct {
 	Hits    []junctor.PolicyHit   // every rule that was evaluated, in order
 
 	// Undecidable says that a rule depends on what is not known of a recorded call. The
-	// other members are as far as the search came.
-	Undecidable bool
+	// other members are as far as the search came. AwaitsFilter says that it is the answer of
+	// a webhook, which is asked about no record.
+	Undecidable, AwaitsFilter bool
 }
 
 // JudgeCall decides about a call before it is made. The first rule that denies or
@@ -193,14 +194,11 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 			continue
 		}
 		came, err := r.value(v)
-		hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String()}
-		if err != nil {
-			hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
-		}
+		hit := r.newHit(came, err)
 		if came == isUnknown {
 			d.Hits = append(d.Hits, hit)
 			if r.Mode == junctor.ModeEnforce {
-				d.Undecidable = true
+				d.Undecidable, d.AwaitsFilter = true, err != nil
 				return true
 			}
 			continue
@@ -227,11 +225,21 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 	return false
 }
 
+// newHit returns what a rule came to.
+func (r *rule) newHit(came value, err error) junctor.PolicyHit {
+	hit := junctor.PolicyHit{Rule: r.Name, Version: r.version, Verdict: r.Verdict, Mode: r.Mode, Value: came.String(), Operators: r.IsOperators()}
+	if err != nil {
+		hit.Error = junctor.ShortenText(err.Error(), maxErrorLength)
+	}
+	return hit
+}
+
 // maxErrorLength bounds the reason of a condition that could not be evaluated, in
 // records.
 const maxErrorLength = 300
 
-// value evaluates a rule for one item. The value is unknown for records alone.
+// value evaluates a rule for one item. The value is unknown for records alone, with an error if
+// a webhook decides.
 func (r *applied) value(v *variables) (value, error) {
 	if r.problem != nil {
 		return isError, r.problem
@@ -241,7 +249,7 @@ func (r *applied) value(v *variables) (value, error) {
 	case came == isUnknown && !v.call.Recorded:
 		return isError, junctor.Errorf(junctor.CodeInvalid, "the condition depends on the arguments of the call, which are not known any more when the result of its task is read")
 	case came == isTrue && r.Filter != nil && v.call.Recorded:
-		return isUnknown, nil
+		return isUnknown, junctor.Errorf(junctor.CodeUnavailable, "a webhook decides about the call, and is not asked about a recorded one")
 	}
 	return came, err
 }

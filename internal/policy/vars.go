@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"net/netip"
 	"reflect"
 	"time"
@@ -30,6 +31,14 @@ type Tool struct {
 	Hints        junctor.ToolHints
 	Tags         []string
 	Digest       string
+	Output       OutputChecker // nil if the definition is not known
+}
+
+// OutputChecker knows the output schema of a tool.
+type OutputChecker interface {
+	// FitsOutput reports whether structured content fits the schema. Everything fits if there
+	// is none.
+	FitsOutput(ctx context.Context, structured []byte) bool
 }
 
 // Call is one call to judge. The slices belong to the caller.

@@ -78,7 +78,7 @@ func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, i
 	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
 		return nil, err
 	}
-	return r.launchRun(p, &w, &runner{row: row, plan: plan}, &said), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, &w, &runner{row: row, plan: plan, address: junctor.ClientAddress(ctx)}, &said), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // displayName returns the name under which a person's messages appear in a room.
@@ -198,7 +198,7 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	if !begun {
 		return r.newPendingFeed(p, w, in.RunID, left), nil
 	}
-	return r.launchRun(p, w, &runner{row: next, plan: plan, decisions: decided}, nil), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, w, &runner{row: next, plan: plan, decisions: decided, address: junctor.ClientAddress(ctx)}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // newPendingFeed answers a request that decided a part of the waiting calls: one
@@ -241,7 +241,7 @@ func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Room, id string) (jun
 // stored row whose run does not start would block its room until the row is marked
 // as lost.
 func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Room, run *runner, said *junctor.Message) *Feed {
-	running, cancel := context.WithCancel(r.lifetime)
+	running, cancel := context.WithCancel(junctor.WithClientAddress(r.lifetime, run.address))
 	l := newLiveRun(run.row.ID, cancel)
 	key := roomKey{p.Tenant, w.ID}
 	var echo *agui.EchoMessage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ type runner struct {
 	room      junctor.Room
 	row       junctor.RoomRun
 	userID    string                    // the user that started the run; "" if no user did
+	address   netip.Addr                // of the client that started the run
 	decisions map[string]agent.Decision // on the calls that waited in the former run
 
 	mu       sync.Mutex // guards the fields below: an agent that another agent asks works at the same time

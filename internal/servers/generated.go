@@ -193,7 +193,7 @@ func (s *Registry) newAPIBackend(row *junctor.Server, tools []apigen.Tool, docum
 func (s *Registry) readResource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
 	params := wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, uri)})
 	return s.o.Pipeline.Do(ctx, &guard.Op{
-		Principal: req.Principal, EntryPoint: req.EntryPoint, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.ModernVersion},
+		Principal: req.Principal, EntryPoint: req.EntryPoint, Address: req.Address, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.ModernVersion},
 	}, catalog.Discard{})
 }
 

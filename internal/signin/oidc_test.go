@@ -305,3 +305,54 @@ func TestProviderSecretStaysAtItsTokenEndpoint(t *testing.T) {
 		t.Errorf("an admin allowed it, and it was sent %d times", sent.Load())
 	}
 }
+
+// TestProviderGroups has a rule read the groups of people who have signed in: those of their
+// keys and agents are the same, until they sign in with others.
+func TestProviderGroups(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	settings := create()
+	settings["oidc-groups-claim"] = "teams"
+	i := withProvider(t, p, settings)
+	rule := `{"rules":[{"name":"blue-only","target":{"items":["demo/echo"],"users":["ann@example.com"]},"when":"!('blue' in principal.groups)","verdict":"deny","message":"for blue alone"}]}`
+	if r := i.Do(t, "PUT", "/api/v1/policies", rule); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	var keys []string
+	for n, step := range []struct {
+		claims map[string]any
+		calls  bool
+	}{
+		{map[string]any{"teams": []string{"red", "blue"}}, true},
+		{map[string]any{"teams": []string{"red"}, "groups": []string{"blue"}}, false},
+		{map[string]any{"teams": "blue"}, true},
+		{map[string]any{}, false},
+	} {
+		p.set(func(p *idp) {
+			p.person = ann()
+			maps.Copy(p.person, step.claims)
+		})
+		b := newBrowser(t, i)
+		if b.provider(); b.me().Login == "" {
+			t.Fatal("nobody is signed in")
+		}
+		if n == 0 {
+			own := object(t, i, "POST", "/keys", `{"name":"hers","scopes":["tools:read","tools:call","agents:write"],"user":"ann@example.com"}`, 201).Key
+			r := i.Do(t, "POST", "/api/v1/agents", `{"name":"hers","tools":["demo/echo"]}`, "Authorization: Bearer "+own)
+			var made struct{ Key string }
+			if err := json.Unmarshal([]byte(r.Body), &made); err != nil || made.Key == "" {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			keys = []string{own, made.Key}
+		}
+		for kind, key := range keys {
+			r := i.Do(t, "POST", "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"heard"}}}`, "Authorization: Bearer "+key)
+			if strings.Contains(r.Body, "for blue alone") == step.calls || strings.Contains(r.Body, "heard") != step.calls {
+				t.Errorf("%v: key %d: %d %s", step.claims, kind, r.Status, r.Body)
+			}
+		}
+	}
+	if r := i.Do(t, "GET", "/api/v1/users/ann@example.com", ""); strings.Contains(r.Body, "groups") {
+		t.Errorf("groups of a user who is in none: %s", r.Body)
+	}
+}

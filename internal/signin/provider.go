@@ -230,6 +230,7 @@ func (p *Provider) exchangeCode(ctx context.Context, redirect, code, verifier, n
 	if err := p.pinTokenOrigin(ctx, d); err != nil {
 		return identity.Claims{}, err
 	}
+	out.Complete = true
 	return out, p.addUserInfo(ctx, d, token, &out)
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // userColumns are the columns that scanUser reads.
-const userColumns = `tenant_id, id, name, role, sources, tier, password, disabled, created_at, updated_at, updated_by`
+const userColumns = `tenant_id, id, name, role, sources, tier, password, disabled, created_at, updated_at, updated_by, group_names`
 
 // Users lists the users of all tenants. identity builds its snapshot from it.
 func (s *Store) Users(ctx context.Context) ([]junctor.User, error) {
@@ -59,8 +60,8 @@ func (t *Tenant) CreateUser(ctx context.Context, u junctor.User) error {
 	if err := u.Check(); err != nil {
 		return err
 	}
-	_, err := t.s.execWrite(ctx, `INSERT INTO users (`+userColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), u.ID, u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, boolToInt(u.Disabled), toMicros(u.CreatedAt), toMicros(u.UpdatedAt), t.changedBy)
+	_, err := t.s.execWrite(ctx, `INSERT INTO users (`+userColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), u.ID, u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, boolToInt(u.Disabled), toMicros(u.CreatedAt), toMicros(u.UpdatedAt), t.changedBy, encodeGroups(u.Groups))
 	if err != nil {
 		return t.s.wrapError(ctx, err, "create the user %q", u.Name)
 	}
@@ -76,8 +77,8 @@ func (t *Tenant) UpdateUser(ctx context.Context, u junctor.User) (junctor.User, 
 		return junctor.User{}, err
 	}
 	row := &versionedRow{table: "users", where: "id = ?", key: []any{u.ID}, version: u.UpdatedAt, label: fmt.Sprintf("the user %q", u.Name), notFound: userNotFound(u.ID)}
-	if _, err := t.updateVersioned(ctx, row, `name = ?, role = ?, sources = ?, tier = ?, password = ?, disabled = ?`,
-		u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, boolToInt(u.Disabled)); err != nil {
+	if _, err := t.updateVersioned(ctx, row, `name = ?, role = ?, sources = ?, tier = ?, password = ?, disabled = ?, group_names = ?`,
+		u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, boolToInt(u.Disabled), encodeGroups(u.Groups)); err != nil {
 		return junctor.User{}, err
 	}
 	return t.User(ctx, u.ID)
@@ -171,7 +172,7 @@ func (t *Tenant) UserLinked(ctx context.Context, id, issuer string) (bool, error
 // LinkedUser returns the user that is linked to an account at an identity provider, of any
 // tenant; not_found if there is none.
 func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (junctor.User, error) {
-	u, err := readOne(ctx, s, scanUser, `SELECT u.tenant_id, u.id, u.name, u.role, u.sources, u.tier, u.password, u.disabled, u.created_at, u.updated_at, u.updated_by
+	u, err := readOne(ctx, s, scanUser, `SELECT u.tenant_id, u.id, u.name, u.role, u.sources, u.tier, u.password, u.disabled, u.created_at, u.updated_at, u.updated_by, u.group_names
 		FROM users u, user_links l WHERE l.issuer = ? AND l.subject = ? AND u.tenant_id = l.tenant_id AND u.id = l.user_id`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return junctor.User{}, notFound("no user is linked to this identity of %s", issuer)
@@ -191,9 +192,24 @@ func userNotFound(who string) error {
 func scanUser(row scanner) (junctor.User, error) {
 	var u junctor.User
 	var disabled, created, updated int64
-	err := row.Scan(&u.Tenant, &u.ID, &u.Name, &u.Role, &u.Sources, &u.Tier, &u.Password, &disabled, &created, &updated, &u.UpdatedBy)
+	var groups string
+	err := row.Scan(&u.Tenant, &u.ID, &u.Name, &u.Role, &u.Sources, &u.Tier, &u.Password, &disabled, &created, &updated, &u.UpdatedBy, &groups)
 	u.Disabled, u.CreatedAt, u.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
+	if err == nil && groups != "" {
+		if err = json.Unmarshal([]byte(groups), &u.Groups); err != nil {
+			err = fmt.Errorf("the groups of the user %s cannot be read: %w", u.ID, err)
+		}
+	}
 	return u, err
+}
+
+// encodeGroups returns the groups of a user as they are stored.
+func encodeGroups(groups []string) string {
+	if len(groups) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(groups) // a list of texts never fails
+	return string(text)
 }
 
 // boolToInt returns a boolean as it is stored.

@@ -60,7 +60,8 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 	if _, id := all["at_hash"]; claims.Subject == "" || id {
 		return nil, invalidTokenf("the token is not an access token of a user or client")
 	}
-	u, err := v.admitUser(ctx, keys.issuer.AdmissionPolicy, identity.Claims{Subject: claims.Subject, Values: all})
+	stated := identity.Claims{Subject: claims.Subject, Values: all}
+	u, err := v.admitUser(ctx, keys.issuer.AdmissionPolicy, stated)
 	if err != nil {
 		if e := junctor.AsError(err); e.Code == junctor.CodeDenied {
 			v.options.Log.LogAttrs(ctx, slog.LevelWarn, "token rejected", slog.String("issuer", claims.Issuer), slog.String("reason", e.Message))
@@ -68,7 +69,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 		return nil, err
 	}
 	expires := claims.Expiry.Time().Add(clockLeeway)
-	return &verifiedToken{user: v.options.Identity.NewTokenUser(u, v.tokenScopes(all), v.allScopes, expires).WithGroups(tokenGroups(all)), audience: claims.Audience, expires: expires}, nil
+	return &verifiedToken{user: v.options.Identity.NewTokenUser(u, v.tokenScopes(all), v.allScopes, expires).WithGroups(keys.issuer.GroupsOf(stated)), audience: claims.Audience, expires: expires}, nil
 }
 
 // checkTimes returns an error if a token is not valid at a time. A token without
@@ -87,25 +88,6 @@ func checkTimes(c *jwt.Claims, now time.Time) error {
 		return invalidTokenf("iat of the token is in the future")
 	}
 	return nil
-}
-
-// maxGroups is how many groups of a token are kept.
-const maxGroups = 200
-
-// tokenGroups returns the groups of the user that a token states, in the claim groups: a
-// list, or one name.
-func tokenGroups(claims map[string]any) (groups []string) {
-	switch value := claims["groups"].(type) {
-	case string:
-		groups = append(groups, value)
-	case []any:
-		for _, one := range value {
-			if name, ok := one.(string); ok && len(groups) < maxGroups {
-				groups = append(groups, name)
-			}
-		}
-	}
-	return groups
 }
 
 // tokenScopes returns the known scopes of a token. Issuers put them into the claim

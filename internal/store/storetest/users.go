@@ -24,7 +24,7 @@ func userTests() map[string]func(*trial) {
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			acme := st.For("acme")
 			a := user("a", "zoë@example.com")
-			a.Tenant, a.Role, a.Sources, a.Tier, a.Disabled, a.Password = "acme", junctor.UserAdmin, junctor.SourcesBYO, junctor.TierPro, true, "$argon2id$x"
+			a.Tenant, a.Role, a.Sources, a.Tier, a.Disabled, a.Password, a.Groups = "acme", junctor.UserAdmin, junctor.SourcesBYO, junctor.TierPro, true, "$argon2id$x", []string{"ops", `a "quoted" one`, "été"}
 			b := user("b", "bob")
 			b.Tenant = "acme"
 			ok(t, acme.CreateUser(t.Context(), a))
@@ -64,7 +64,7 @@ func userTests() map[string]func(*trial) {
 			ok(t, st.CreateUser(t.Context(), user("b", "bob")))
 			was := must(st.User(t.Context(), "a"))(t)
 			next := was
-			next.Name, next.Role, next.Disabled = "alicia", junctor.UserViewer, true
+			next.Name, next.Role, next.Disabled, next.Groups = "alicia", junctor.UserViewer, true, []string{"sales"}
 			stored := must(st.UpdateUser(t.Context(), next))(t)
 			next.UpdatedAt = stored.UpdatedAt
 			if diff := cmp.Diff(next, stored); diff != "" || !stored.UpdatedAt.After(was.UpdatedAt) {

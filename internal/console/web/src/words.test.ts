@@ -33,7 +33,7 @@ const wanted: Record<string, string[]> = {
   users: ['Disable user', 'Scopes', 'Cancel'],
   keys: ['Rotate key', 'Scopes'],
   calls: ['Timeline', 'Timing', 'Rules', 'Explain', 'Details', 'Request', 'Response', 'Resume'],
-  playground: ['Awaiting input', 'Code snippets', 'Clear'],
+  playground: ['Run', 'Awaiting input', 'Code snippets', 'Clear'],
   chat: ['Approval needed', 'Auto'],
   deliveries: ['Deliveries', 'Idempotency key', 'Bulk actions', 'Resume', 'Pause', 'Discard', 'Dead letters'],
   events: ['Idempotency key'],
@@ -48,6 +48,9 @@ const wanted: Record<string, string[]> = {
 // Labels that were in use, and are said in another way now.
 const retired = [
   'Available tools',
+  'Call tool',
+  'Read resource',
+  'Get prompt',
   'Publishing',
   'Over the limit',
   'Concurrent',
