@@ -6404,6 +6404,11 @@ export interface components {
              * @description Calls whose recorded result is cut or redacted, for rules about results.
              */
             result: number;
+            /**
+             * Format: int64
+             * @description Calls of tools that have another definition now, for rules that change structured results: whether these still fit the output schema is not known.
+             */
+            tool: number;
         };
         Probe: {
             called?: string;
@@ -7737,6 +7742,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             disabled?: boolean;
+            /** @description Groups of the user, as the identity provider stated them last. Rules about calls can read them. */
+            groups?: string[];
             id: string;
             name: string;
             /** @enum {string} */
