@@ -27,6 +27,7 @@ chapters() {
 		The console: console console-scale
 		Properties: properties
 		Denied calls: denial
+		Rules about calls: policy policy-cost
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit changes
@@ -92,6 +93,14 @@ run() {
 	denial)
 		tests "$log" -run '/sqlite' ./test/denial -rapid.checks=10000 && figures "$log" &&
 			tests "$log" -run '/postgres' ./test/denial -rapid.checks=500 && figures "$log" && peer PostgreSQL
+		;;
+	policy)
+		tests "$log" -run 'TestAgainstModel' ./internal/policy -rapid.checks=10000 && passed "$log" &&
+			tests "$log" -timeout 3h -skip 'TestCostOfRules' ./test/policy -rapid.checks=560 && figures "$log" && peer PostgreSQL # 560 cases of 6 calls on three sites
+		;;
+	policy-cost) # a busy machine measures it badly
+		tests "$log" -timeout 1h -parallel=1 -run 'TestCostOfRules' ./test/policy && figures "$log" &&
+			tests "$log" -run 'TestAllocations' ./internal/policy && logged "$log" '.*allocations.*' | sed 's/^- /- the rules alone: /'
 		;;
 	cluster-killed) tests "$log" -run 'TestKilled' ./test/cluster && figures "$log" && peer PostgreSQL ;;
 	cluster-faults) tests "$log" -run 'TestFaults|TestClocksApart|TestNetworkCut' ./test/cluster && figures "$log" && peer PostgreSQL ;;

@@ -277,14 +277,15 @@ func TestCreateKey(t *testing.T) {
 func TestCallFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
+	w.keys = append(w.keys, junctor.Key{ID: "k9", Name: "laptop"})
 	h := w.handler(t)
-	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&entry_point=mcp&view=v1&status=denied&kind=tool&text=x&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&limit=7&cursor="+moreCalls, "")
+	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&entry_point=mcp&view=v1&key=laptop&status=denied&kind=tool&text=x&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&limit=7&cursor="+moreCalls, "")
 	want := CallFilter{
 		HistoryFilter: HistoryFilter{
 			CallsOf: CallsOf{
 				Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 			},
-			View: "v1", Kind: junctor.KindTool, Status: junctor.StatusDenied, Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "x",
+			View: "v1", Key: "k9", Kind: junctor.KindTool, Status: junctor.StatusDenied, Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "x",
 		},
 		Limit: 7, Before: pastPosition(),
 	}

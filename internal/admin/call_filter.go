@@ -22,6 +22,37 @@ func (a *api) resolveCallsOf(ctx context.Context, f *CallsOf) error {
 	return nil
 }
 
+// resolveHistoryFilter is resolveCallsOf for the filters that only the list and the export
+// of calls have, too.
+func (a *api) resolveHistoryFilter(ctx context.Context, f *HistoryFilter) error {
+	if err := a.resolveKey(ctx, f); err != nil {
+		return err
+	}
+	return a.resolveCallsOf(ctx, &f.CallsOf)
+}
+
+// resolveKey replaces the name or the prefix of a key by its id. A revoked key is one, too.
+func (a *api) resolveKey(ctx context.Context, f *HistoryFilter) error {
+	if f.Key == "" {
+		return nil
+	}
+	keys, err := a.findKeys(ctx, f.Key)
+	switch {
+	case err != nil:
+		return err
+	case len(keys) == 0:
+		return junctor.Errorf(junctor.CodeInvalid, "unknown key %q; junctor key ls lists keys", f.Key)
+	case len(keys) > 1:
+		ids := make([]string, len(keys))
+		for i := range keys {
+			ids[i] = keys[i].ID
+		}
+		return junctor.Errorf(junctor.CodeInvalid, "the key %q is ambiguous: %s have that name; use one of these ids", f.Key, strings.Join(ids, ", "))
+	}
+	f.Key = keys[0].ID
+	return nil
+}
+
 // resolveUser replaces a user's name by the user's id.
 func (a *api) resolveUser(ctx context.Context, f *CallsOf) error {
 	if f.User == "" {
@@ -154,14 +185,14 @@ func (a *api) resolveCaller(ctx context.Context, f *CallsOf) error {
 	return a.requireRecorded(ctx, &CallsOf{Caller: f.Caller}, "caller", "junctor key ls, junctor user ls and junctor agent ls list names")
 }
 
-// useKeyAsCaller replaces the caller of f by the subject of a key. Calls with the key of a
-// user or an agent are recorded as theirs, so they cannot be told from those with another.
+// useKeyAsCaller replaces the caller of f by the subject of a key. The caller of calls with
+// the key of a user or an agent is that user or agent.
 func useKeyAsCaller(f *CallsOf, k *junctor.Key) error {
 	switch {
 	case k.User != "":
-		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to a user, and its calls are recorded under that user; filter by the caller or user %s", k.ID, k.Name, k.User)
+		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to a user, and its calls are recorded under that user; filter by the key, or by the caller or user %s", k.ID, k.Name, k.User)
 	case k.Agent != "":
-		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to an agent, and its calls are recorded under that agent; filter by the caller or agent %s", k.ID, k.Name, k.Agent)
+		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to an agent, and its calls are recorded under that agent; filter by the key, or by the caller or agent %s", k.ID, k.Name, k.Agent)
 	}
 	f.Caller = k.ID
 	return nil

@@ -90,7 +90,7 @@ func (a *api) registerCallRoutes() {
 // listCalls joins the calls in memory with those of the history into one list. Both have
 // the order of junctor.CallPosition, and an id decides which calls are the same.
 func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[junctor.Call], error) {
-	if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
+	if err := a.resolveHistoryFilter(ctx, &in.HistoryFilter); err != nil {
 		return nil, err
 	}
 	before, err := junctor.ParseCallCursor(in.Cursor)

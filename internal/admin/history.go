@@ -19,6 +19,7 @@ import (
 type HistoryFilter struct {
 	CallsOf
 	View   string         `query:"view" maxLength:"40" doc:"Only calls that this App view made, by its ID."`
+	Key    string         `query:"key" maxLength:"40" doc:"Only calls with this key, by its ID, name or prefix."`
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
 	Status junctor.Status `query:"status" doc:"Only calls with this status."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
@@ -28,7 +29,7 @@ type HistoryFilter struct {
 // toFilter returns the filter of package history, without its page.
 func (f *HistoryFilter) toFilter() history.Filter {
 	return history.Filter{
-		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Caller: f.Caller, Kind: f.Kind, EntryPoint: f.EntryPoint, Status: f.Status,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Key: f.Key, Caller: f.Caller, Kind: f.Kind, EntryPoint: f.EntryPoint, Status: f.Status,
 		Since: f.Since, Until: f.Until, Text: f.Text,
 	}
 }
@@ -98,7 +99,7 @@ func (a *api) registerHistoryRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with their payloads, newest first", Tags: tags,
 	}, func(ctx context.Context, in *callQuery) (*callPageResponse[history.Entry], error) {
-		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
+		if err := a.resolveHistoryFilter(ctx, &in.HistoryFilter); err != nil {
 			return nil, err
 		}
 		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
@@ -194,7 +195,7 @@ func (a *api) findCall(ctx context.Context, access junctor.CallAccess, id string
 // exportCalls handles export-calls. It resolves the caller's access before the stream
 // begins, so that a refusal still has its own status.
 func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamResponse, error) {
-	if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
+	if err := a.resolveHistoryFilter(ctx, &in.HistoryFilter); err != nil {
 		return nil, err
 	}
 	access, err := a.Calls.CallAccess(ctx, callerOf(ctx))

@@ -87,10 +87,11 @@ func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.CallAccess,
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
+	w.keys = append(w.keys, junctor.Key{ID: "k9", Name: "laptop"})
 	h := w.handler(t)
-	const query = "?tool=demo__echo&server=demo&user=ann&agent=qa&caller=k1&view=v1&kind=tool&entry_point=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
+	const query = "?tool=demo__echo&server=demo&user=ann&agent=qa&caller=k1&view=v1&key=k9&kind=tool&entry_point=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
 	want := history.Filter{
-		Tool: "demo__echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", View: "v1", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Status: junctor.StatusError,
+		Tool: "demo__echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", View: "v1", Key: "k9", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Status: junctor.StatusError,
 		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "needle",
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/export"+query, ""); rec.Code != 200 {

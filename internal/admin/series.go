@@ -17,8 +17,8 @@ const defaultSeriesPeriod = time.Hour
 
 // seriesQuery is the query of get-metrics.
 type seriesQuery struct {
-	By     string    `query:"by" enum:"all,server,tool,agent,user,caller,entry_point,agent_tool,user_tool,policy" default:"all" doc:"Dimension of the series."`
-	First  []string  `query:"first,explode" maxItems:"100" doc:"Only series with one of these first keys: servers, agents, users, issuers of callers, entry points, or names of rules."`
+	By     string    `query:"by" enum:"all,server,tool,agent,user,caller,entry_point,agent_tool,user_tool,key,policy" default:"all" doc:"Dimension of the series."`
+	First  []string  `query:"first,explode" maxItems:"100" doc:"Only series with one of these first keys: servers, agents, users, issuers of callers, entry points, IDs of keys, or names of rules."`
 	Second string    `query:"second" doc:"Only series with this second key: a tool; for agent_tool and user_tool a server and a tool as server/tool; the subject of a caller."`
 	From   time.Time `query:"from" doc:"Start of the period. By default one hour before to."`
 	To     time.Time `query:"to" doc:"End of the period. By default now."`
@@ -52,7 +52,7 @@ func (q *seriesQuery) toQuery(now time.Time) (series.Query, error) {
 // registerSeriesRoutes registers the route that reads numbers of calls over time.
 func (a *api) registerSeriesRoutes() {
 	registerRoute(a, huma.Operation{
-		OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Summary: "Count calls over time, by server, tool, agent, user, caller, entry point or rule", Tags: []string{"usage"},
+		OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Summary: "Count calls over time, by server, tool, agent, user, caller, entry point, key or rule", Tags: []string{"usage"},
 		Description: "Calls, how they ended, percentiles of their durations, bytes, and the estimated tokens of tool definitions in tool lists, from the journals of all replicas. " +
 			"by=policy counts the calls that each rule matched, also in the mode audit; there, denied also counts calls whose result a rule withheld. " +
 			"Admins see everything. With audit:read, by=server and by=tool show the servers that the caller can see. Users see their own calls with by=user and by=user_tool.",

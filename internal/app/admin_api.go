@@ -48,7 +48,7 @@ type callAPI struct{ *audit.CallReader }
 // RecentCalls implements admin.Calls.
 func (c callAPI) RecentCalls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) (calls []junctor.Call, more bool, err error) {
 	return c.Calls(ctx, p, &audit.CallFilter{
-		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Kind: f.Kind, Status: f.Status,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Key: f.Key, Kind: f.Kind, Status: f.Status,
 		Since: f.Since, Until: f.Until, Text: f.Text, Limit: f.Limit, Before: f.Before,
 	})
 }

@@ -59,7 +59,8 @@ func (a *App) openPolicies(ctx context.Context) (err error) {
 }
 
 // confirmedPolicy asks the rules about calls, once it is certain that nobody has replaced
-// them.
+// them. If they are replaced meanwhile, while a webhook is asked or because the process
+// was stopped, it asks again: a verdict of former rules never counts.
 type confirmedPolicy struct {
 	*judge.Judge
 	policies *policies.Policies
@@ -67,10 +68,29 @@ type confirmedPolicy struct {
 
 // JudgeCall implements guard.Policy.
 func (c confirmedPolicy) JudgeCall(ctx context.Context, op *guard.Op, item *catalog.Item, call *junctor.Call) error {
-	if err := c.policies.Confirm(ctx, op.Principal.Tenant); err != nil {
-		return err
+	_, err := c.judge(ctx, op, call, func() ([]byte, error) { return nil, c.Judge.JudgeCall(ctx, op, item, call) })
+	return err
+}
+
+// JudgeResult implements guard.Policy.
+func (c confirmedPolicy) JudgeResult(ctx context.Context, op *guard.Op, item *catalog.Item, call *junctor.Call, body []byte) ([]byte, error) {
+	return c.judge(ctx, op, call, func() ([]byte, error) { return c.Judge.JudgeResult(ctx, op, item, call, body) })
+}
+
+// judge calls ask until the rules did not change while it ran.
+func (c confirmedPolicy) judge(ctx context.Context, op *guard.Op, call *junctor.Call, ask func() ([]byte, error)) ([]byte, error) {
+	former := len(call.Policy)
+	for {
+		if err := c.policies.Confirm(ctx, op.Principal.Tenant); err != nil {
+			return nil, err
+		}
+		set := c.policies.Set(op.Principal.Tenant)
+		body, err := ask()
+		if c.policies.Holds(op.Principal.Tenant, set) {
+			return body, err
+		}
+		call.Policy = call.Policy[:former]
 	}
-	return c.Judge.JudgeCall(ctx, op, item, call)
 }
 
 // policyTools returns the tools of a tenant as rules see them, and the servers that have

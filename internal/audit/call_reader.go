@@ -49,6 +49,7 @@ type CallFilter struct {
 	Caller     string // a user's id, an agent's name, or the id of a key
 	EntryPoint junctor.EntryPoint
 	View       string
+	Key        string // id of the key that the caller presented
 	Kind       junctor.Kind
 	Status     junctor.Status
 	Since      time.Time // inclusive
@@ -99,7 +100,7 @@ func (r *CallReader) matches(f *CallFilter, c *junctor.Call) bool {
 	return (f.Tool == "" || f.Tool == c.Name || f.Tool == r.o.ExposedName(c.Server, c.Name)) &&
 		(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
 		(f.Caller == "" || f.Caller == c.Subject) && (f.EntryPoint == "" || f.EntryPoint == c.EntryPoint) &&
-		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status) && (f.Kind == "" || f.Kind == c.Kind) &&
+		(f.View == "" || f.View == c.View) && (f.Key == "" || f.Key == presentedKey(c)) && (f.Status == "" || f.Status == c.Status) && (f.Kind == "" || f.Kind == c.Kind) &&
 		(f.Until.IsZero() || c.Start.Before(f.Until)) && (f.Text == "" || containsText(f.Text, c.Reason, c.Server+"__"+c.Name, c.Agent, c.Subject))
 }
 

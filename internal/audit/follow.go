@@ -17,6 +17,7 @@ type EndedCall struct {
 	Server, Name    string
 	Issuer, Subject string
 	User, Agent     string
+	Key             string // id of the key that the caller presented; "" if there was none
 	Status          junctor.Status
 	Duration        time.Duration
 	BytesIn         int
@@ -29,8 +30,17 @@ type EndedCall struct {
 func endedCallOf(c *junctor.Call, rules string, at time.Time) EndedCall {
 	return EndedCall{
 		Time: at, Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
-		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
+		User: c.User, Agent: c.Agent, Key: presentedKey(c), Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
 	}
+}
+
+// presentedKey returns the id of the key that the caller presented; "" if there was none.
+// A service is its key.
+func presentedKey(c *junctor.Call) string {
+	if c.Issuer == junctor.IssuerKey {
+		return c.Subject
+	}
+	return c.Facts.Key
 }
 
 // maxFeedCalls is how many ended calls wait in memory for a follower. A follower that is

@@ -33,6 +33,7 @@ type entry struct {
 	Subject    string             `json:"subject"`
 	User       string             `json:"user"`  // only if Subject is not the user
 	Agent      string             `json:"agent"` // only if Subject is not the agent
+	Key        string             `json:"key"`   // only if Subject is not the key
 	Client     string             `json:"client"`
 	View       string             `json:"view"`
 	Room       string             `json:"room"`
@@ -98,7 +99,17 @@ func (l *line) toCall() junctor.Call {
 	if b, err := hex.DecodeString(l.Result); err == nil {
 		copy(c.ResultDigest[:], b)
 	}
+	c.Facts.Key = l.resolveKey()
 	return c
+}
+
+// resolveKey returns the id of the key that the caller presented, or "". A record does not
+// repeat the key if the subject is the key.
+func (e *entry) resolveKey() string {
+	if e.Issuer == junctor.IssuerKey {
+		return e.Subject
+	}
+	return e.Key
 }
 
 // resolveUser returns the user of the call, or "". A record does not repeat the

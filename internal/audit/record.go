@@ -197,6 +197,9 @@ func (e *encoder) addCall(c *junctor.Call) {
 	if c.Issuer != junctor.IssuerAgent {
 		e.addText("agent", c.Agent, maxWord)
 	}
+	if c.Issuer != junctor.IssuerKey {
+		e.addText("key", c.Facts.Key, maxWord)
+	}
 	e.addText("client", c.Client, maxName)
 	e.addText("view", c.View, maxWord)
 	e.addText("room", c.Room, maxWord)

@@ -160,6 +160,8 @@ func (e *entry) setField(key, value string, text bool) (bit uint64, ok bool) {
 		e.User, bit = value, 1<<25
 	case "agent":
 		e.Agent, bit = value, 1<<26
+	case "key":
+		e.Key, bit = value, 1<<42
 	case "client":
 		e.Client, bit = value, 1<<27
 	case "view":

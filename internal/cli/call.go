@@ -28,7 +28,7 @@ type callPage struct {
 // callList returns `call ls`, which prints one page of /calls.
 func (c *cli) callList() *cobra.Command {
 	var of callFilter
-	var view, kind, status, text, until, cursor string
+	var view, key, kind, status, text, until, cursor string
 	var limit int
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List calls, newest first",
@@ -41,7 +41,7 @@ func (c *cli) callList() *cobra.Command {
 			if err := of.setQuery(query, until); err != nil {
 				return err
 			}
-			for name, value := range map[string]string{"view": view, "kind": kind, "status": status, "text": text, "cursor": cursor} {
+			for name, value := range map[string]string{"view": view, "key": key, "kind": kind, "status": status, "text": text, "cursor": cursor} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -55,6 +55,7 @@ func (c *cli) callList() *cobra.Command {
 	}
 	c.addCallFilter(cmd, &of)
 	cmd.Flags().StringVar(&view, "view", "", "only calls that this App view made, by its `id`")
+	cmd.Flags().StringVar(&key, "key", "", "only calls with this key, by its `name`, id or prefix")
 	cmd.Flags().StringVar(&kind, "kind", "", "only calls of this kind, such as tool, resource or prompt")
 	cmd.Flags().StringVar(&status, "status", "", "only calls with this status, such as success, error or denied")
 	cmd.Flags().StringVar(&text, "text", "", "only calls with this text in tool, caller, parameters, result or reason")

@@ -73,7 +73,7 @@ func (c *cli) callExport() *cobra.Command {
 	}
 	// These filters are only for the export; the others are in callFilter.
 	for name, help := range map[string]string{
-		"view": "only calls that this App view made, by its `id`", "status": "only calls with this status, such as success, error or denied", "text": "only calls with this text in tool, caller, parameters, result or reason",
+		"view": "only calls that this App view made, by its `id`", "key": "only calls with this key, by its `name`, id or prefix", "status": "only calls with this status, such as success, error or denied", "text": "only calls with this text in tool, caller, parameters, result or reason",
 	} {
 		filter[name] = cmd.Flags().String(name, "", help)
 	}

@@ -148,7 +148,7 @@ func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r 
 	return c.printTable([]string{strings.ToUpper(by), "CALLS", "RATE", "FAILED", "REFUSED", "P50", "P95", "P99"}, rows)
 }
 
-// statsLabel returns what a group is of. Users and callers have the form that usage and the
+// statsLabel returns what a group is of. Users, keys and callers have the form that usage and the
 // list of calls show; one that has no name any more has its id.
 func statsLabel(by series.Dimension, line *series.Series, names *callerNames) string {
 	first := line.First
@@ -159,6 +159,8 @@ func statsLabel(by series.Dimension, line *series.Series, names *callerNames) st
 		}
 	case series.ByUser, series.ByUserTool:
 		first = names.user(first)
+	case series.ByKey:
+		first = cmp.Or(names.keys[first], first)
 	default:
 	}
 	return cmp.Or(strings.Trim(first+"/"+line.Second, "/"), "-")

@@ -100,7 +100,7 @@ func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKin
 func (g *Guard) RecordToolList(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int) {
 	_ = g.options.Journal.Append(context.WithoutCancel(ctx), &junctor.Call{
 		Tenant: p.Tenant, Kind: junctor.KindToolList, EntryPoint: entryPoint, Server: server, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
-		Start: g.options.Now(), BytesOut: bytes,
+		Start: g.options.Now(), BytesOut: bytes, Facts: junctor.CallFacts{Key: p.Key},
 	})
 	g.options.Meter.ObserveToolList(entryPoint, junctor.EstimateTokens(bytes))
 }
@@ -117,6 +117,7 @@ func errMissingScope(s junctor.Scope) error {
 func (g *Guard) RecordRefusal(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
 		Tenant: p.Tenant, Kind: kind, EntryPoint: entryPoint, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
+		Facts: junctor.CallFacts{Groups: p.Groups, Key: p.Key},
 	}
 	return g.recordRefusal(ctx, &call, "", nil, why)
 }

@@ -45,7 +45,7 @@ func TestAccessAgainstModel(t *testing.T) {
 			c := call(n)
 			c.Server = []string{"demo", "files", "private", ""}[n%4]
 			c.Kind = []junctor.Kind{junctor.KindTool, junctor.KindResource, junctor.KindPrompt}[n%7%3]
-			c.Reason, c.View = "needle", "v1"
+			c.Reason, c.View, c.Facts.Key = "needle", "v1", "key1"
 			c.Room = []string{"", "", "r1", "r2"}[n/5%4]
 			switch n % 5 {
 			case 0:
@@ -66,13 +66,13 @@ func TestAccessAgainstModel(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			access := accesses()[rapid.SampledFrom([]string{"member", "owner in the room", "user", "user, own", "agent", "service", "open", "admin", "another tenant", "none"}).Draw(rt, "access")]
 			f := history.Filter{
-				Text: rapid.SampledFrom([]string{"", "needle"}).Draw(rt, "text"), View: rapid.SampledFrom([]string{"", "v1"}).Draw(rt, "view"),
+				Text: rapid.SampledFrom([]string{"", "needle"}).Draw(rt, "text"), View: rapid.SampledFrom([]string{"", "v1"}).Draw(rt, "view"), Key: rapid.SampledFrom([]string{"", "key1"}).Draw(rt, "key"),
 				Tool: rapid.SampledFrom([]string{"", "echo", "demo__echo"}).Draw(rt, "tool"), Limit: rapid.IntRange(1, 50).Draw(rt, "limit"),
 			}
 			var want, got []string
 			for _, c := range all {
 				reads := access.Reads(&c)
-				if !access.Sees(&c) || !reads && (f.Text != "" || f.View != "") || f.Tool != "" && !reads && c.Kind == junctor.KindResource || f.Tool == "demo__echo" && c.Server != "demo" {
+				if !access.Sees(&c) || !reads && (f.Text != "" || f.View != "" || f.Key != "") || f.Tool != "" && !reads && c.Kind == junctor.KindResource || f.Tool == "demo__echo" && c.Server != "demo" {
 					continue
 				}
 				want = append(want, fmt.Sprint(c.ID, reads))

@@ -266,6 +266,7 @@ func TestQueryAgainstModel(t *testing.T) {
 			c.Subject = []string{"ann", "bob", "cy"}[n%5%3]
 			c.User, c.Agent = []string{"", "u1", "u2"}[n%3], []string{"", "qa"}[n%11%2]
 			c.View = []string{"", "v1", "v2"}[n%13%3]
+			c.Facts.Key = []string{"", "key1", "key10"}[n%17%3]
 			c.EntryPoint = []junctor.EntryPoint{junctor.EntryMCP, junctor.EntryPlain}[n%7%2]
 			c.Status = []junctor.Status{junctor.StatusSuccess, junctor.StatusError, junctor.StatusDenied}[n%4%3]
 			c.Reason = texts[n%len(texts)]
@@ -284,7 +285,7 @@ func TestQueryAgainstModel(t *testing.T) {
 				return rapid.SampledFrom(append(values, "", "")).Draw(rt, name)
 			}
 			f := history.Filter{
-				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"), View: pick("view", "v1", "none"),
+				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"), View: pick("view", "v1", "none"), Key: pick("key", "key1", "ke_1", "%"),
 				EntryPoint: junctor.EntryPoint(pick("entry_point", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
 				Limit: rapid.IntRange(1, 60).Draw(rt, "limit"),
 			}
@@ -322,7 +323,7 @@ func TestQueryAgainstModel(t *testing.T) {
 
 func matches(c *junctor.Call, f history.Filter) bool {
 	tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
-	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.View == "" || c.View == f.View) && (f.EntryPoint == "" || c.EntryPoint == f.EntryPoint) &&
+	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.View == "" || c.View == f.View) && (f.Key == "" || c.Facts.Key == f.Key) && (f.EntryPoint == "" || c.EntryPoint == f.EntryPoint) &&
 		(f.Status == "" || c.Status == f.Status) && !c.Start.Before(f.Since) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
 		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
 }

@@ -31,6 +31,8 @@ type Filter struct {
 	Agent  string // by name
 	// Id of the App view that made the calls.
 	View string
+	// Id of the key that the caller presented.
+	Key string
 	// Subject of the caller: a user, an agent or a key.
 	Caller     string
 	Kind       junctor.Kind

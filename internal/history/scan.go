@@ -363,6 +363,11 @@ func (s *scan) setCondition(f *Filter) {
 		and("view_id = ? AND "+reads, append([]any{f.View}, readArgs...)...)
 		s.covers = append(s.covers, []stream{{"view_id", f.View}})
 	}
+	if f.Key != "" {
+		// Both databases have REPLACE. LIKE would ignore case on one of them.
+		member := string(appendText(nil, `"key":`, f.Key))
+		and("(issuer = ? AND subject = ? OR REPLACE(facts, ?, '') <> facts) AND "+reads, append([]any{junctor.IssuerKey, f.Key, member}, readArgs...)...)
+	}
 	for _, one := range []stream{
 		{"server", f.Server},
 		{"user_id", f.User},

@@ -41,11 +41,17 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 		c.Arguments = e.Params
 	default:
 	}
-	c.noResult = e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError
+	c.noResult = (e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError) && !isWithheld(e)
 	if e.Result != nil && !e.Restricted && !isChanged(e.Result) {
 		c.result = e.Result
 	}
 	return c
+}
+
+// isWithheld reports whether the call was made, and a rule withheld its result.
+func isWithheld(e *history.Entry) bool {
+	end, _ := recordedEnd(e)
+	return e.Status == junctor.StatusError && e.Code == junctor.CodeDenied && end == endDenied // StatusDenied is a call that was not made
 }
 
 // toolOf returns the tool that a recorded call was of, as far as the catalog still has that

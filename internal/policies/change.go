@@ -116,12 +116,34 @@ func (s *Policies) PutPolicyRule(ctx context.Context, p *junctor.Principal, rule
 		if err := d.put(&next); err != nil {
 			return err
 		}
-		return d.move(rule.Name, how.Place)
+		if err := d.move(rule.Name, how.Place); err != nil {
+			return err
+		}
+		return s.keepFileFirst(d, how.Place)
 	})
 	if err != nil {
 		return admin.PolicyEntry{}, err
 	}
 	return s.Rule(ctx, p, rule.Name)
+}
+
+// keepFileFirst puts the rules of a settings file in force before all others, whatever
+// place was asked for.
+func (s *Policies) keepFileFirst(d *document, place admin.PolicyPlace) error {
+	var fixed []string
+	for i := range d.Rules {
+		r := &d.Rules[i]
+		err := s.o.CheckNotDeclared("rule", r.Name, r.Declared)
+		if err == nil {
+			continue
+		}
+		if r.Name == place.Before {
+			return junctor.Errorf(junctor.CodeInvalid, "no rule can be put before %q: rules of the settings file %s come first", r.Name, r.Declared)
+		}
+		fixed = append(fixed, r.Name)
+	}
+	d.moveFirst(fixed)
+	return nil
 }
 
 // checkReplaces refuses to change or remove a stored rule.

@@ -31,11 +31,7 @@ func (s *Policies) ExplainPolicies(ctx context.Context, p *junctor.Principal, e 
 	for i := range operators {
 		isOperators[policy.Version(&operators[i])] = true
 	}
-	result := c.result
-	if c.noResult {
-		result = nil
-	}
-	for _, t := range set.Explain(&c.Call, result) {
+	for _, t := range set.Explain(&c.Call, !c.noResult, c.result) {
 		if !t.Applies {
 			continue
 		}

@@ -139,6 +139,12 @@ func (s *Policies) Confirm(ctx context.Context, tenant junctor.TenantID) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the rules about calls cannot be confirmed, because the database does not answer; try again later: %w", err)
 }
 
+// Holds reports whether a set of rules is still what calls of a tenant are judged by, and
+// Confirm has nothing to ask.
+func (s *Policies) Holds(tenant junctor.TenantID, set *policy.Set) bool {
+	return s.Set(tenant) == set && (s.isFresh() || set.Empty())
+}
+
 // isFresh reports whether the rules in memory can be relied on.
 func (s *Policies) isFresh() bool {
 	if !s.o.Shared {

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -369,6 +370,33 @@ func TestTemplates(t *testing.T) {
 	again, err := config.Parse("x.yaml", text)
 	if err != nil || len(again.Policies) != len(list) {
 		t.Errorf("the text of the templates is read as %d rules: %v\n%s", len(again.Policies), err, text)
+	}
+	noon := time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
+	var cases []admin.PolicyCase
+	for _, c := range []struct{ call, args, rule string }{
+		{"db/run_query", `{"sql":"select 1"}`, ""},
+		{"db/run_query", `{"sql":"drop table x"}`, "sql-without-ddl"},
+		{"db/read_query", `{"query":"DROP TABLE x"}`, "sql-without-ddl"},
+		{"files/move", `{"source":"/srv/data/a","destination":"/srv/data/b"}`, ""},
+		{"files/move", `{"source":"/srv/data/a","destination":"/etc/b"}`, "paths-below-a-folder"},
+		{"files/move", `{"source":"/srv/data/../a","destination":"/srv/data/b"}`, "paths-below-a-folder"},
+		{"files/read_many", `{"paths":["/srv/data/a","/etc/b"]}`, "paths-below-a-folder"},
+		{"files/read_many", `{"paths":["/srv/data/a"]}`, ""},
+	} {
+		one := admin.PolicyCase{Name: c.call + c.args, Call: c.call, Args: json.RawMessage(c.args), Time: noon, Expect: "made", Rule: c.rule}
+		if c.rule != "" {
+			one.Expect = "denied"
+		}
+		cases = append(cases, one)
+	}
+	got, err := b.TestPolicies(t.Context(), admins(junctor.DefaultTenant), list, cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range got {
+		if !r.OK {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 

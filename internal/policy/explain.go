@@ -41,9 +41,10 @@ const (
 )
 
 // Explain says of every rule what it does with a call, in the order of evaluation.
-// With a nil result, rules about results are left out. Decisions are those of
-// JudgeCall and JudgeResult with the same filter; filters are not asked.
-func (s *Set) Explain(c *Call, result []byte) []RuleTrace {
+// Unless the call has a result, rules about results are left out; a nil result is one
+// that is not known. Decisions are those of JudgeCall and JudgeResult with the same
+// filter; filters are not asked.
+func (s *Set) Explain(c *Call, hasResult bool, result []byte) []RuleTrace {
 	var all []RuleTrace
 	if s.Empty() {
 		return nil
@@ -67,14 +68,16 @@ func (s *Set) Explain(c *Call, result []byte) []RuleTrace {
 			all = append(all, t)
 		}
 	}
-	if result == nil || over {
+	if !hasResult || over {
 		return all
 	}
 	for _, rules := range s.levels {
 		for _, r := range rules {
 			if r.Phase == junctor.PhaseResult {
 				t := r.trace(v, e.results)
-				t.Decided = t.Applies && r.Filter == nil && r.Mode == junctor.ModeEnforce && (t.Value == isTrue.String() || t.Value == isError.String())
+				isError := t.Value == isError.String()
+				t.Decided = !over && t.Applies && r.Filter == nil && r.Mode == junctor.ModeEnforce && (t.Value == isTrue.String() || isError)
+				over = over || t.Decided && (isError || r.Verdict == junctor.VerdictDeny)
 				all = append(all, t)
 			}
 		}

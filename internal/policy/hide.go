@@ -44,8 +44,10 @@ const (
 )
 
 // searchDenial looks for a rule of one level that denies for certain. One that may or
-// may not deny does not end the search: what it lets pass, a later one may deny.
+// may not deny does not end the search: what it lets pass, a later one may deny. Nor does
+// one that may or may not allow: a later one may ask about what it does not allow.
 func searchDenial(rules []applied, v *variables) reach {
+	mayAllow := false
 	for _, r := range rules {
 		if r.Mode != junctor.ModeEnforce || !r.target.matchesSubject(&v.call.Subject) {
 			continue
@@ -58,7 +60,11 @@ func searchDenial(rules []applied, v *variables) reach {
 		case came == isFalse || came == isError:
 		case r.Verdict == junctor.VerdictAsk:
 			return mayAsk
+		case r.Verdict == junctor.VerdictAllow && came == isTrue:
+			return mayPass
 		case r.Verdict == junctor.VerdictAllow:
+			mayAllow = true
+		case came == isTrue && r.Filter == nil && mayAllow:
 			return mayPass
 		case came == isTrue && r.Filter == nil:
 			return deniesAll

@@ -98,7 +98,7 @@ func FuzzCondition(f *testing.F) {
 		call := newCall(fetchTool(), `{"url":"https://example.com/","tags":["a"],"options":{"mode":"m"}}`)
 		d := set.JudgeCall(t.Context(), call)
 		decided := ""
-		for _, trace := range set.Explain(call, nil) {
+		for _, trace := range set.Explain(call, false, nil) {
 			if trace.Decided {
 				decided = trace.Rule
 			}

@@ -209,11 +209,35 @@ func TestHides(t *testing.T) {
 	}
 }
 
+// TestHidesByTwoLevels covers rules of operators before a tenant's rule that denies.
+func TestHidesByTwoLevels(t *testing.T) {
+	t.Parallel()
+	perhaps := `args.url == "x"`
+	for _, c := range []struct {
+		name      string
+		operators []junctor.PolicyRule
+		want      bool
+	}{
+		{"none", nil, true},
+		{"perhaps allowed", rules(junctor.PolicyRule{Verdict: junctor.VerdictAllow, When: perhaps}), true},
+		{"perhaps allowed, else denied", rules(junctor.PolicyRule{Verdict: junctor.VerdictAllow, When: perhaps}, junctor.PolicyRule{}), true},
+		{"perhaps allowed, else asked about", rules(junctor.PolicyRule{Verdict: junctor.VerdictAllow, When: perhaps}, junctor.PolicyRule{Verdict: junctor.VerdictAsk}), false},
+		{"perhaps asked about", rules(junctor.PolicyRule{Verdict: junctor.VerdictAsk, When: perhaps}), false},
+		{"allowed before it is asked about", rules(junctor.PolicyRule{Verdict: junctor.VerdictAllow}, junctor.PolicyRule{Verdict: junctor.VerdictAsk}), true},
+	} {
+		s := newCompiler(t).Compile(c.operators, rules(junctor.PolicyRule{}), nil)
+		call := newCall(fetchTool(), "")
+		if got := s.Hides(&call.Subject, call.Kind, call.Server, call.Name, call.Tool); got != c.want {
+			t.Errorf("%s: hidden %v", c.name, got)
+		}
+	}
+}
+
 // TestExplainParts shows which parts of a condition decided.
 func TestExplainParts(t *testing.T) {
 	t.Parallel()
 	s := newCompiler(t).Compile(nil, rules(junctor.PolicyRule{Name: "paths", When: `!below(args.url, "/srv") && principal.user == "ada"`}), nil)
-	traces := s.Explain(newCall(fetchTool(), `{"url":"/etc/passwd","options":{"mode":"m"}}`), nil)
+	traces := s.Explain(newCall(fetchTool(), `{"url":"/etc/passwd","options":{"mode":"m"}}`), false, nil)
 	if len(traces) != 1 || !traces[0].Decided || len(traces[0].Parts) != 2 {
 		t.Fatalf("%+v", traces)
 	}

@@ -48,6 +48,30 @@ func TestCleanResultsAllocateLittle(t *testing.T) {
 	}
 }
 
+// page is 64 KiB of prose with some mail addresses.
+func page() []byte {
+	var b strings.Builder
+	for n := 0; b.Len() < 64<<10; n++ {
+		fmt.Fprintf(&b, "Line %d: the quick brown fox jumps over the lazy dog, and a customer of the shop wrote that it was fine.\n", n)
+		if n%50 == 0 {
+			fmt.Fprintf(&b, "Reply to customer%d@example.com before noon.\n", n)
+		}
+	}
+	quoted, _ := json.Marshal(b.String())
+	return []byte(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
+}
+
+// BenchmarkFinds shows what redacting 64 KiB costs in which something is found.
+func BenchmarkFinds(b *testing.B) {
+	r, body := compile(b, Detectors()...), page()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if _, changed, err := r.Result(junctor.KindTool, body, nil); err != nil || changed != 1 {
+			b.Fatal(changed, err)
+		}
+	}
+}
+
 // BenchmarkResult shows what redacting 64 KiB costs, beside the check of the same bytes
 // that every result passes.
 func BenchmarkResult(b *testing.B) {

@@ -123,9 +123,79 @@ type replacement func(dst, found []byte) []byte
 // clean returns a text without what the detectors find, and whether that changed
 // it. The result is s or in the buffers, so that it is valid until the next call.
 func (r *Redactor) clean(b *buffers, s []byte, replace replacement) ([]byte, bool) {
+	which := allDetectors
+	if len(s) <= maxGlance && len(r.patterns) == 0 {
+		if which = r.glance(s); which == 0 {
+			return s, false
+		}
+	}
+	return r.search(b, s, which, replace)
+}
+
+// detectorSet are detectors that may find something.
+type detectorSet uint8
+
+const (
+	jwtDetector detectorSet = 1 << iota
+	secretDetector
+	emailDetector
+	numberDetector
+
+	allDetectors = jwtDetector | secretDetector | emailDetector | numberDetector
+)
+
+// maxGlance is the length of the longest text at which glance looks: through longer ones
+// the detectors jump faster.
+const maxGlance = 128
+
+// glance looks at each byte of a text once, and returns the detectors that may find
+// something in it. In most values of structured content, none does.
+func (r *Redactor) glance(s []byte) (which detectorSet) {
+	digits, run := 0, 0
+	for i, c := range s {
+		switch c {
+		case '@', '%':
+			which |= emailDetector | secretDetector
+		case ':', '=': // between a name and its value
+			which |= secretDetector
+		case 'J':
+			which |= jwtDetector
+		case '-':
+			if i > 0 && s[i-1] == '-' {
+				which |= secretDetector
+			}
+		case 'b', 'B':
+			if isScheme(s[i:]) {
+				which |= secretDetector
+			}
+		case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			digits++
+		}
+		if r.secrets != nil {
+			if run++; r.secrets.classes[c]&runByte == 0 {
+				run = 0
+			} else if run >= minRun {
+				which |= secretDetector
+			}
+		}
+	}
+	// The shortest number that is found is one of a phone, apart from IBANs, most of which
+	// may be letters.
+	if digits >= minDigits || digits >= 2 && r.numbers&ibanNumbers != 0 && len(s) >= minIBAN {
+		which |= numberDetector
+	}
+	return which
+}
+
+// minDigits is how many digits the shortest phone number has.
+const minDigits = 7
+
+// search is clean for a text in which some detectors may find something.
+func (r *Redactor) search(b *buffers, s []byte, which detectorSet, replace replacement) ([]byte, bool) {
 	before := s
 	for pass := 0; ; pass++ {
-		clean, found := r.cleanOnce(b, s, replace)
+		clean, found := r.cleanOnce(b, s, which, replace)
+		which = allDetectors
 		if !found || bytes.Equal(clean, s) {
 			break
 		}
@@ -138,8 +208,9 @@ func (r *Redactor) clean(b *buffers, s []byte, replace replacement) ([]byte, boo
 	return s, !bytes.Equal(s, before)
 }
 
-// cleanOnce applies each detector once.
-func (r *Redactor) cleanOnce(b *buffers, s []byte, replace replacement) (clean []byte, found bool) {
+// cleanOnce applies each of some detectors once. What one of them replaces may be a find
+// of another, which the next pass sees.
+func (r *Redactor) cleanOnce(b *buffers, s []byte, which detectorSet, replace replacement) (clean []byte, found bool) {
 	use := func(appendClean func(dst []byte) ([]byte, bool)) {
 		dst, changed := appendClean(b.first[:0])
 		b.first = dst
@@ -148,17 +219,17 @@ func (r *Redactor) cleanOnce(b *buffers, s []byte, replace replacement) (clean [
 			b.first, b.second = b.second, b.first
 		}
 	}
-	if r.jwt {
+	if r.jwt && which&jwtDetector != 0 {
 		use(func(dst []byte) ([]byte, bool) { return replaceAll(dst, s, findJWT, replace) })
 	}
-	if r.secrets != nil {
+	if r.secrets != nil && which&secretDetector != 0 {
 		use(func(dst []byte) ([]byte, bool) { return r.secrets.appendClean(dst, s, b.classifyName, replace) })
 	}
-	if r.email {
+	if r.email && which&emailDetector != 0 {
 		use(func(dst []byte) ([]byte, bool) { return replaceAll(dst, s, findEmail, replace) })
 		use(func(dst []byte) ([]byte, bool) { return replaceAll(dst, s, findEscapedEmail, replace) })
 	}
-	if r.numbers != 0 {
+	if r.numbers != 0 && which&numberDetector != 0 {
 		use(func(dst []byte) ([]byte, bool) { return replaceAll(dst, s, r.numbers.find, replace) })
 	}
 	for _, pattern := range r.patterns {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func compile(t testing.TB, names ...string) *Redactor {
@@ -131,5 +133,49 @@ func TestHostileTextsDoNotHang(t *testing.T) {
 	}
 	if took := time.Since(start); took > 5*time.Minute {
 		t.Errorf("took %v", took)
+	}
+}
+
+// A glance at a short text misses nothing that a search finds.
+func TestGlanceMissesNothing(t *testing.T) {
+	t.Parallel()
+	pieces := append(secretPieces(), finds()...)
+	for _, s := range finds() {
+		for n := 1; n < len(s); n += 3 {
+			pieces = append(pieces, s[:n], s[n:])
+		}
+	}
+	all := make([]*Redactor, 0, len(Detectors())+1)
+	for _, name := range Detectors() {
+		all = append(all, compile(t, name))
+	}
+	all = append(all, compile(t, Detectors()...))
+	found, missed := 0, 0
+	check := func(t rapid.TB, text string) {
+		t.Helper()
+		for i, r := range all {
+			if len(text) > maxGlance {
+				continue
+			}
+			want, isFound := r.search(r.borrow(), []byte(text), allDetectors, appendMark)
+			got, isFoundToo := r.clean(r.borrow(), []byte(text), appendMark)
+			if string(got) != string(want) || isFound != isFoundToo {
+				t.Fatalf("redactor %d makes %q of %q, and %q without a glance", i, got, text, want)
+			}
+			if isFound {
+				found++
+			} else if r.glance([]byte(text)) == 0 {
+				missed++
+			}
+		}
+	}
+	for _, s := range finds() {
+		check(t, s)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		check(rt, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 5).Draw(rt, "pieces"), ""))
+	})
+	if found == 0 || missed == 0 {
+		t.Errorf("%d found, %d not", found, missed)
 	}
 }

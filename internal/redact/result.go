@@ -71,5 +71,5 @@ func markResult(result []byte, key string, changed int) []byte {
 		changed += int(before)
 	}
 	meta = wire.AppendObject(nil, meta, nil, wire.Member{Key: key, Value: strconv.AppendInt(nil, int64(changed), 10)})
-	return wire.AppendObject(nil, result, nil, wire.Member{Key: "_meta", Value: meta})
+	return wire.AppendObject(make([]byte, 0, len(result)+len(meta)+16), result, nil, wire.Member{Key: "_meta", Value: meta})
 }

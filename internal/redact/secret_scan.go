@@ -64,10 +64,16 @@ func indexScheme(s []byte, letter byte) int {
 		if at+5 > len(s) {
 			return -1
 		}
-		if rest := s[at+1 : at+5]; bytes.EqualFold(rest, []byte("eare")) || bytes.EqualFold(rest, []byte("asic")) {
+		if isScheme(s[at:]) {
 			return at
 		}
 	}
+}
+
+// isScheme reports whether a text that begins with a b may begin with the word bearer or
+// basic.
+func isScheme(s []byte) bool {
+	return len(s) >= 5 && (bytes.EqualFold(s[1:5], []byte("eare")) || bytes.EqualFold(s[1:5], []byte("asic")))
 }
 
 // next returns the bounds of the next secret at or after pos; equal bounds if

@@ -367,7 +367,7 @@ func (w *walk) unescape(raw []byte) (text []byte, ok bool) {
 			}
 		}
 	}
-	return []byte(wire.Unescape(raw)), true
+	return wire.AppendUnescaped(make([]byte, 0, len(raw)), raw), true
 }
 
 // nextEscape returns the index of the next backslash at or after i, or -1.
@@ -415,7 +415,7 @@ func (w *walk) text(in place, hide Secrecy, begin, end int) bool {
 		}
 	}
 	if clean, changed := w.redactor.clean(w.buffers, text, appendMark); changed {
-		w.edits = append(w.edits, edit{from: begin, to: end, with: wire.AppendString(nil, string(clean)), text: slices.Clone(text)})
+		w.edits = append(w.edits, edit{from: begin, to: end, with: wire.AppendString(make([]byte, 0, len(clean)+len(clean)/8+2), string(clean)), text: text})
 	}
 	return true
 }

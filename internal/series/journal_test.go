@@ -149,6 +149,9 @@ func recordRandomCall(journal *audit.Journal, source *rand.Rand, now time.Time) 
 		c.Issuer, c.Subject, c.Agent, c.User = junctor.IssuerAgent, "a"+strconv.Itoa(n(2)), "", "u2"
 		c.Agent = c.Subject
 	}
+	if c.Issuer != junctor.IssuerKey && n(2) == 0 {
+		c.Facts.Key = "k" + strconv.Itoa(n(3)+7)
+	}
 	if n(10) == 0 {
 		c.Kind, c.Name = junctor.KindResource, "file:///"+strconv.Itoa(n(1000))
 	}
@@ -199,13 +202,13 @@ func readJournal(t *testing.T, dir string, calls []audit.EndedCall) []audit.Ende
 		for line := range bytes.Lines(data) {
 			_, object, _ := bytes.Cut(line, []byte(" "))
 			var r struct {
-				Time                                                          time.Time
-				Call, Phase, Kind, Server, Name, Issuer, Subject, User, Agent string
-				EntryPoint                                                    string `json:"entry_point"`
-				Status, Rules                                                 string
-				Duration                                                      int64 `json:"duration_us"`
-				BytesIn                                                       int   `json:"bytes_in"`
-				BytesOut                                                      int   `json:"bytes_out"`
+				Time                                                               time.Time
+				Call, Phase, Kind, Server, Name, Issuer, Subject, User, Agent, Key string
+				EntryPoint                                                         string `json:"entry_point"`
+				Status, Rules                                                      string
+				Duration                                                           int64 `json:"duration_us"`
+				BytesIn                                                            int   `json:"bytes_in"`
+				BytesOut                                                           int   `json:"bytes_out"`
 			}
 			if err := json.Unmarshal(object, &r); err != nil {
 				t.Fatalf("%s: %.200s: %v", path, line, err)
@@ -218,11 +221,13 @@ func readJournal(t *testing.T, dir string, calls []audit.EndedCall) []audit.Ende
 				r.User = r.Subject
 			case "agent":
 				r.Agent = r.Subject
+			case "key":
+				r.Key = r.Subject
 			}
 			calls = append(calls, audit.EndedCall{
 				Time: r.Time, Tenant: junctor.DefaultTenant, Kind: junctor.Kind(text(r.Kind)), EntryPoint: junctor.EntryPoint(text(r.EntryPoint)), Server: text(r.Server), Name: text(r.Name),
 				Issuer: text(r.Issuer), Subject: text(r.Subject), User: text(r.User), Agent: text(r.Agent), Status: junctor.Status(text(r.Status)),
-				Duration: time.Duration(r.Duration) * time.Microsecond, BytesIn: r.BytesIn, BytesOut: r.BytesOut, Rules: text(r.Rules),
+				Duration: time.Duration(r.Duration) * time.Microsecond, BytesIn: r.BytesIn, BytesOut: r.BytesOut, Key: text(r.Key), Rules: text(r.Rules),
 			})
 		}
 	}

@@ -59,7 +59,7 @@ type Point struct {
 
 // Series is one series of an answer.
 type Series struct {
-	First  string  `json:"first" doc:"The first key of the series: a server, an agent, a user, an issuer, an entry point or a rule."`
+	First  string  `json:"first" doc:"The first key of the series: a server, an agent, a user, an issuer, an entry point, a key or a rule."`
 	Second string  `json:"second,omitempty" doc:"The second key: a tool, or the subject of a caller."`
 	Total  Numbers `json:"total" doc:"The numbers of the whole period."`
 	Points []Point `json:"points,omitempty" doc:"The numbers of each step that had calls."`

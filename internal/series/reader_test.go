@@ -30,7 +30,7 @@ func TestWhoMayReadSeries(t *testing.T) {
 			c.add(time.Second)
 		}
 		r.flush()
-		reader := series.NewReader(series.ReaderOptions{DB: db, Servers: knownServers{"s0": {}, "s1": c.Now().Add(-time.Second), "other": {}}, Now: c.Now})
+		reader := series.NewReader(series.ReaderOptions{DB: db, Servers: knownServers{"s0": {}, "s1": c.Now(), "other": {}}, Now: c.Now})
 		admin := &junctor.Principal{Tenant: junctor.DefaultTenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 		auditor := &junctor.Principal{Tenant: junctor.DefaultTenant, Scopes: []junctor.Scope{junctor.ScopeAuditRead}}
 		user := &junctor.Principal{Tenant: junctor.DefaultTenant, User: "u1", Scopes: []junctor.Scope{junctor.ScopeAuditRead}}

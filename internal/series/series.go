@@ -27,12 +27,13 @@ const (
 	ByEntryPoint Dimension = "entry_point"
 	ByAgentTool  Dimension = "agent_tool"
 	ByUserTool   Dimension = "user_tool"
+	ByKey        Dimension = "key"    // keys of users, agents and services, by id
 	ByPolicy     Dimension = "policy" // rules that matched, also those in the mode audit
 )
 
 // Dimensions returns all dimensions.
 func Dimensions() []Dimension {
-	return []Dimension{ByAll, ByServer, ByTool, ByAgent, ByUser, ByCaller, ByEntryPoint, ByAgentTool, ByUserTool, ByPolicy}
+	return []Dimension{ByAll, ByServer, ByTool, ByAgent, ByUser, ByCaller, ByEntryPoint, ByAgentTool, ByUserTool, ByKey, ByPolicy}
 }
 
 // Step is the length of a period of which sums are kept, in seconds.
@@ -94,7 +95,7 @@ func appendKeys(keys []Key, c *audit.EndedCall) []Key {
 	tool := toolKeyOf(c)
 	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
 		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
-	keys = appendRuleKeys(keys, c)
+	keys = appendRuleKeys(appendPresentedKey(keys, c), c)
 	if c.Agent == "" && c.User == "" {
 		return keys
 	}
@@ -109,6 +110,14 @@ func appendKeys(keys []Key, c *audit.EndedCall) []Key {
 		keys = append(keys, Key{ByUser, keyText(c.User), ""}, Key{ByUserTool, keyText(c.User), path})
 	}
 	return keys
+}
+
+// appendPresentedKey appends the series of the key that the caller presented.
+func appendPresentedKey(keys []Key, c *audit.EndedCall) []Key {
+	if c.Key == "" {
+		return keys
+	}
+	return append(keys, Key{ByKey, keyText(c.Key), ""})
 }
 
 // appendRuleKeys appends the keys of the rules that matched a call, each once: a tenant's rule
@@ -142,6 +151,7 @@ func isDeniedByRule(c *audit.EndedCall) bool {
 // of several servers is of no server.
 func appendListKeys(keys []Key, c *audit.EndedCall) []Key {
 	keys = append(keys, Key{By: ByAll}, Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	keys = appendPresentedKey(keys, c)
 	if c.Server != "" {
 		keys = append(keys, Key{ByServer, keyText(c.Server), ""})
 	}

@@ -139,8 +139,13 @@ func (r *replica) call() {
 	if n(2) == 0 {
 		c.Agent, c.User = fmt.Sprint("a", n(2)), "u1"
 	}
+	key := c.Subject
+	if n(2) == 0 { // a user, with or without a key
+		c.Issuer, c.Subject, c.User, c.Facts.Key = junctor.IssuerUser, "u1", "u1", []string{"", "k7"}[n(2)]
+		key = c.Facts.Key
+	}
 	if n(6) == 0 {
-		r.toolList(&c)
+		r.toolList(&c, key)
 		return
 	}
 	ended := []junctor.Status{junctor.StatusSuccess, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled, junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid}[n(8)]
@@ -155,7 +160,7 @@ func (r *replica) call() {
 	r.append(&c)
 	r.truth = append(r.truth, audit.EndedCall{
 		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
-		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Rules: rules,
+		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut, Key: key, Rules: rules,
 	})
 }
 
@@ -181,7 +186,7 @@ func randomHits(n func(int) int) (hits []junctor.PolicyHit, rules string) {
 }
 
 // toolList records a list of tools by the caller of a call, of its server or of all.
-func (r *replica) toolList(c *junctor.Call) {
+func (r *replica) toolList(c *junctor.Call, key string) {
 	r.t.Helper()
 	c.ID, c.Kind, c.Name, c.Status, c.BytesIn, c.BytesOut = "", junctor.KindToolList, "", "", 0, r.rand.IntN(50_000)
 	if r.rand.IntN(2) == 0 {
@@ -189,7 +194,7 @@ func (r *replica) toolList(c *junctor.Call) {
 	}
 	r.append(c)
 	r.truth = append(r.truth, audit.EndedCall{
-		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Issuer: c.Issuer, Subject: c.Subject, User: c.User, Agent: c.Agent, BytesOut: c.BytesOut,
+		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Issuer: c.Issuer, Subject: c.Subject, User: c.User, Agent: c.Agent, Key: key, BytesOut: c.BytesOut,
 	})
 }
 
@@ -235,6 +240,8 @@ func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, count
 		return string(c.EntryPoint), "", true
 	case series.ByAgentTool:
 		return c.Agent, path, c.Agent != ""
+	case series.ByKey:
+		return c.Key, "", c.Key != ""
 	default:
 		return c.User, path, c.User != ""
 	}
@@ -409,7 +416,7 @@ func TestLimitOfAMinute(t *testing.T) {
 		r := newReplica(t, db, "one", c)
 		calls := int64(0)
 		record := func(n int) {
-			for range n { // each call has seven series of its own
+			for range n { // each call has eight series of its own
 				calls++
 				id := fmt.Sprint(calls)
 				r.append(&junctor.Call{
@@ -442,7 +449,7 @@ func TestLimitOfAMinute(t *testing.T) {
 		}
 		c.add(time.Minute)
 		record(1)
-		if n := countMinuteRows(t, db); n != 10_000+10 {
+		if n := countMinuteRows(t, db); n != 10_000+11 {
 			t.Errorf("%d series have calls in two minutes", n)
 		}
 	})

@@ -117,7 +117,7 @@ func matchesKey(raw []byte, key string) bool {
 		return false
 	}
 	var buf [64]byte
-	return string(appendUnescaped(buf[:0], raw)) == key
+	return string(AppendUnescaped(buf[:0], raw)) == key
 }
 
 // Elements iterates over the raw elements of an array in their order.
@@ -150,7 +150,7 @@ func Unescape(inside []byte) string {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return string(inside)
 	}
-	return string(appendUnescaped(make([]byte, 0, len(inside)), inside))
+	return string(AppendUnescaped(make([]byte, 0, len(inside)), inside))
 }
 
 // internString is String for a raw value that is known to be a string. It does not
@@ -161,7 +161,7 @@ func internString(raw []byte) string {
 		return internWord(inside)
 	}
 	var buf [64]byte
-	return internWord(appendUnescaped(buf[:0], inside))
+	return internWord(AppendUnescaped(buf[:0], inside))
 }
 
 // equalString reports whether raw is a JSON string with the text want.

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnescaped appends the text of a JSON string without its quotes. The string was
+// AppendUnescaped appends the text of a JSON string without its quotes. The string was
 // checked before; in other input, a broken escape is copied as it is.
-func appendUnescaped(dst, inside []byte) []byte {
+func AppendUnescaped(dst, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')
 		if i < 0 || i+1 >= len(inside) {

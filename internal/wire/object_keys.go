@@ -150,7 +150,7 @@ func unescapeKey(buf, raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	return appendUnescaped(buf, raw)
+	return AppendUnescaped(buf, raw)
 }
 
 // keySet holds the keys of all objects with many keys. It is a hash table with open
@@ -201,7 +201,7 @@ func (s *scanner) findKey(object uint32, key keySpan) (at int, found bool) {
 	raw := s.b[key.from:key.to]
 	var buf [64]byte
 	if key.escaped {
-		raw = appendUnescaped(buf[:0], raw)
+		raw = AppendUnescaped(buf[:0], raw)
 	}
 	// The odd factor spreads equal keys of different objects over the table.
 	hash := maphash.Bytes(s.largeKeys.seed, raw) + uint64(object)*0x9E3779B97F4A7C15

@@ -75,7 +75,7 @@ func readRoutes() map[string][]string {
 		"GET /calls/history":              {"", "/calls/history?limit=2", "/calls/history?user=olga", "/calls/history?agent=hers", "/calls/history?text=canary", "/calls/history?server=shop", "/calls/history?tool=say"},
 		"GET /calls/export":               {"", "/calls/export?format=csv", "/calls/export?user=olga", "/calls/export?text=canary"},
 		"GET /calls/{}":                   {"/calls/CALL"},
-		"GET /metrics":                    {"/metrics", "/metrics?by=server", "/metrics?by=tool", "/metrics?by=user", "/metrics?by=agent", "/metrics?by=caller", "/metrics?by=agent_tool", "/metrics?by=user_tool", "/metrics?by=policy"},
+		"GET /metrics":                    {"/metrics", "/metrics?by=server", "/metrics?by=tool", "/metrics?by=user", "/metrics?by=agent", "/metrics?by=caller", "/metrics?by=agent_tool", "/metrics?by=user_tool", "/metrics?by=key", "/metrics?by=policy"},
 		"GET /metrics/deliveries":         {"", "/metrics/deliveries?trigger=ping"},
 		"GET /metrics/servers":            {"", "/metrics/servers?server=canary-vault"},
 		"GET /attention":                  {""},

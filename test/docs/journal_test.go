@@ -48,6 +48,7 @@ func memberTexts() map[string]string {
 		"subject":     "The caller, as the issuer names it.",
 		"user":        "The user for whom an agent or program called. Absent if the subject is that user.",
 		"agent":       "The agent as which the caller acted. Absent if the subject is that agent.",
+		"key":         "The ID of the key that the caller used. Absent if the subject is the key.",
 		"client":      "The OAuth client that the user let call.",
 		"view":        "The App view that made the call.",
 		"room":        "The room in which an agent called.",

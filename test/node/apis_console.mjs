@@ -133,7 +133,7 @@ try {
   await page.getByRole('link', { name: 'Try the tool' }).click();
   await page.waitForURL(/playground/);
   await page.getByLabel('Arguments as JSON').fill('{"X-Trace":"from the console"}');
-  await button('Call tool').click();
+  await button('Run').click();
   await page.getByText('success', { exact: true }).first().waitFor();
   await page.getByText('kite').first().waitFor();
   assert.ok(!(await page.content()).includes(key), 'a secret is on the page');
@@ -201,7 +201,7 @@ components: {securitySchemes: {people: {type: oauth2, flows: {authorizationCode:
   await page.getByRole('list', { name: 'Tools' }).getByRole('link').first().click();
   await page.getByRole('link', { name: 'Try the tool' }).click();
   await page.locator('form').getByRole('textbox').first().fill('monday');
-  await button('Call tool').click();
+  await button('Run').click();
   await page.getByText('9 to 5').first().waitFor();
 
   step('a document of 13 MB is looked at to its end');

@@ -44,7 +44,7 @@ const labels = {
   updateModelContext: 'Update the model context',
 };
 
-const call = async () => page.getByRole('button', { name: 'Call tool' }).click();
+const call = async () => page.getByRole('button', { name: 'Run', exact: true }).click();
 
 // What each App is: its tool, and how it calls back.
 const apps = {
@@ -129,7 +129,7 @@ const does = {
     for (let i = 0; i < 9; i++) {
       await page.goto(`${origin}/playground?name=${name}`);
       const results = page.waitForResponse((r) => new URL(r.url()).pathname === '/api/v1/run');
-      await page.getByRole('button', { name: 'Call tool' }).click();
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
       await (await results).finished();
       const at = Date.now();
       await page.locator('.view[data-state=ready]').waitFor();
@@ -301,7 +301,7 @@ const does = {
     const other = await context.newPage();
     other.setDefaultTimeout(90_000);
     await other.goto(`${origin}/apps/states__mute`);
-    await other.getByRole('button', { name: 'Call tool' }).click();
+    await other.getByRole('button', { name: 'Run', exact: true }).click();
     const silent = Date.now();
     await page.bringToFront();
 

@@ -67,7 +67,7 @@ const flows = {
     await page.getByRole('link', { name: 'Try the tool' }).click();
 
     step('a tool is called from a form made of its schema');
-    const call = page.getByRole('button', { name: 'Call tool' });
+    const call = page.getByRole('button', { name: 'Run', exact: true });
     await page.getByRole('textbox', { name: 'a', exact: false }).first().waitFor();
     assert.ok(await call.isDisabled(), 'what does not fit can be called');
     const fields = page.locator('form').getByRole('textbox');
@@ -84,14 +84,14 @@ const flows = {
     step('progress is shown, and a call is cancelled');
     await page.goto(`${origin}/playground?name=demo__slow&as=json`);
     await page.getByLabel('Arguments as JSON').fill('{"steps": 20, "delay_ms": 400}');
-    await page.getByRole('button', { name: 'Call tool' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText(/step|of 20/i).first().waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('You cancelled the call').waitFor();
 
     step('a question is answered in place');
     await page.goto(`${origin}/playground?name=demo__ask`);
-    await page.getByRole('button', { name: 'Call tool' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     const form = page.getByRole('form', { name: 'Input request' });
     await form.getByRole('textbox').nth(0).fill('Ada');
     await form.getByRole('textbox').nth(1).fill('green');
@@ -103,7 +103,7 @@ const flows = {
     step('a resource is read and a prompt is got');
     await page.goto(`${origin}/playground?kind=prompt&server=demo&name=greet`);
     await page.locator('form').getByRole('textbox').first().fill('Grace');
-    await page.getByRole('button', { name: 'Get prompt' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText(/greeting for Grace/).first().waitFor();
 
     step('a call is seen in the tail while it happens');
@@ -114,7 +114,7 @@ const flows = {
     await page.goto(`${origin}/playground?name=demo__echo&as=json`);
     await page.getByLabel('Arguments as JSON').fill('{"text": "seen in the tail"}');
     const before = await second.getByText('demo__echo').count();
-    await page.getByRole('button', { name: 'Call tool' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await second.getByText('demo__echo').nth(before).waitFor();
     await second.getByRole('link', { name: /demo__echo/ }).first().click();
     await second.waitForURL(/calls\/\w+/);
@@ -134,7 +134,7 @@ const flows = {
     const known = await second.getByText('demo__echo').count();
     const run = (r) => new URL(r.url()).pathname === '/api/v1/run';
     const over = Promise.any(['requestfinished', 'requestfailed'].map((event) => page.waitForEvent(event, run)));
-    await page.getByRole('button', { name: 'Call tool' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await over;
     assert.equal(await second.getByText('demo__echo').count(), known);
     await shown('visible');
@@ -166,7 +166,7 @@ const flows = {
     const kept = await context.cookies();
     await context.clearCookies();
     // A list that is read again may notice it before the call: the dialog is then over the button.
-    await page.locator('button', { hasText: 'Call tool' }).dispatchEvent('click');
+    await page.getByRole('button', { name: 'Run', exact: true }).dispatchEvent('click');
     await page.getByText('Your session has ended').waitFor();
     faults.length = 0; // the browser says that it was answered with 401
     await context.addCookies(kept);
@@ -301,7 +301,7 @@ const flows = {
     step('results and errors');
     for (const name of ['hostile__say-00', 'hostile__say-01']) {
       await page.goto(`${origin}/playground?name=${name}`);
-      await page.getByRole('button', { name: 'Call tool' }).click();
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByRole('tab', { name: 'Raw' }).waitFor();
       await inert(`${name}, content`);
       await page.getByRole('tab', { name: 'Raw' }).click();

@@ -79,7 +79,7 @@ try {
   await page.waitForURL(`${origin}/servers/filesystem`);
   await page.goto(`${origin}/playground?name=filesystem__list_directory&as=json`);
   await page.getByLabel('Arguments as JSON').fill(JSON.stringify({ path: folder }));
-  await page.getByRole('button', { name: 'Call tool' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.getByText('[FILE] hello.txt').first().waitFor();
 
   step('an answer that is not needed is sealed where it is given');

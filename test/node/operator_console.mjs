@@ -49,9 +49,9 @@ const tours = {
     const names = await menu.getByRole('link').evaluateAll((all) => all.map((a) => a.querySelector('.cut').textContent));
     assert.deepEqual(names, [
       'Overview', 'Needs attention', 'Servers', 'Gallery', 'Tools', 'Apps', 'Agents', 'Models', 'Chat', 'Events', 'Triggers', 'Sources', 'Deliveries',
-      'Endpoints', 'Calls', 'Usage', 'Audit', 'Playground', 'Settings',
+      'Endpoints', 'Policies', 'Calls', 'Usage', 'Audit', 'Playground', 'Settings',
     ]);
-    assert.deepEqual(await menu.locator('.group-name').allTextContents(), ['Connect', 'Agents', 'Events', 'Observe']);
+    assert.deepEqual(await menu.locator('.group-name').allTextContents(), ['Connect', 'Agents', 'Events', 'Control', 'Observe']);
     const cut = await page.evaluate(() => {
       const box = (e) => e.getBoundingClientRect();
       const bottom = box(document.querySelector('.rail .whoami')).top;

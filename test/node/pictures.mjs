@@ -32,11 +32,11 @@ await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight - window
 await shoot('api', 'light');
 
 await page.goto(`${origin}/playground?name=demo__ask`);
-await button('Call tool').click();
+await button('Run').click();
 await page.getByRole('form', { name: 'Input request' }).getByRole('textbox').first().fill('Ada');
 await page.goto(`${origin}/playground?name=everything__get-structured-content`);
 await page.getByRole('combobox').first().selectOption({ index: 1 });
-await button('Call tool').click();
+await button('Run').click();
 await page.getByText('success', { exact: true }).first().waitFor();
 await page.getByRole('tab', { name: 'Structured' }).click();
 await shoot('playground', 'light');

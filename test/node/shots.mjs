@@ -27,7 +27,7 @@ for (const colorScheme of ['light', 'dark'])
         const fields = p.locator('form').getByRole('textbox');
         await fields.nth(0).fill('2');
         await fields.nth(1).fill('40');
-        await p.getByRole('button', { name: 'Call tool' }).click();
+        await p.getByRole('button', { name: 'Run', exact: true }).click();
         await p.getByText('success', { exact: true }).first().waitFor();
       }
       for (const details of await p.locator('summary', { hasText: /^Advanced$/ }).all()) await details.click();

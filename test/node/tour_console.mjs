@@ -151,7 +151,7 @@ const tours = {
     quiet('while logging in');
     step('a call is made with the login');
     await page.goto(`${origin}/playground?name=lazy__get_secret`);
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByText('success', { exact: true }).first().waitFor();
     step('and somebody logs out');
     await page.goto(`${origin}/servers/lazy?tab=sign-in`);
@@ -174,7 +174,7 @@ const tours = {
     await json.fill('{"a": 5, "b": "x"}');
     assert.equal(await fields.nth(0).inputValue(), '5');
     await page.getByText('/b', { exact: true }).waitFor();
-    assert.ok(await button('Call tool').isDisabled(), 'what does not fit can be called');
+    assert.ok(await button('Run').isDisabled(), 'what does not fit can be called');
     await json.fill('{"a": 5, ');
     await page.getByText('Invalid JSON. Fix it').waitFor();
     await json.fill('{"a": 5, "b": 6}');
@@ -187,7 +187,7 @@ const tours = {
     await page.getByRole('button', { name: /Saved examples/ }).click();
     await page.getByRole('button', { name: /five and six/ }).first().click();
     assert.match(await json.inputValue(), /"b": 6/);
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByText(/is 11\./).first().waitFor();
     step('the same from elsewhere');
     await page.getByText('Code snippets', { exact: true }).click();
@@ -197,25 +197,25 @@ const tours = {
     }
     step('a picture and links are shown');
     await page.goto(`${origin}/playground?name=everything__get-tiny-image`);
-    await button('Call tool').click();
+    await button('Run').click();
     await page.locator('img.picture').waitFor();
     assert.ok(await page.locator('img.picture').evaluate((i) => i.naturalWidth > 0), 'the picture is not drawn');
     await page.goto(`${origin}/playground?name=everything__get-resource-links`);
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByRole('link', { name: 'Read', exact: true }).first().click();
     await page.waitForURL(/kind=resource/);
-    await button('Read resource').click();
+    await button('Run').click();
     await page.getByText('success', { exact: true }).first().waitFor();
     step('progress of a long call');
     await page.goto(`${origin}/playground?name=everything__trigger-long-running-operation&as=json`);
     await json.fill('{"duration": 2, "steps": 4}');
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByText(/of 4|\/4/).first().waitFor();
     await page.getByText('success', { exact: true }).first().waitFor();
     step('sampling is answered in place');
     await page.goto(`${origin}/playground?name=everything__trigger-sampling-request&as=json`);
     await json.fill('{"prompt": "What is the answer?"}');
-    await button('Call tool').click();
+    await button('Run').click();
     const asked = page.getByRole('form', { name: 'Sampling request' });
     await asked.getByText(/What is the answer/).first().waitFor();
     await accessible(page, 'a question');
@@ -236,7 +236,7 @@ const tours = {
     step('two results are compared');
     await page.getByRole('tab', { name: 'Structured' }).or(page.getByRole('tab', { name: 'Content' })).first().waitFor();
     await json.fill('{"a": 5, "b": 7}');
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByText(/is 12\./).first().waitFor();
     const compare = page.getByRole('button', { name: 'Compare: everything__get-sum' });
     await compare.nth(0).click();
@@ -255,7 +255,7 @@ const tours = {
     await button('Arguments').click();
     await json.waitFor({ state: 'detached' });
     await accessible(page, 'folded arguments');
-    await button('Call tool').click();
+    await button('Run').click();
     await page.getByText(/is 12\./).first().waitFor();
     await button('Arguments').click();
     await json.waitFor();

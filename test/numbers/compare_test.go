@@ -150,12 +150,14 @@ func keyOf(by string, r *record) (first, second string, counts bool) {
 		return r.Agent, path, r.Agent != "" && !r.isList()
 	case "user_tool":
 		return r.User, path, r.User != "" && !r.isList()
+	case "key":
+		return r.Key, "", r.Key != ""
 	}
 	panic(by)
 }
 
 func dimensions() []string {
-	return []string{"all", "server", "tool", "agent", "user", "caller", "entry_point", "agent_tool", "user_tool", "policy"}
+	return []string{"all", "server", "tool", "agent", "user", "caller", "entry_point", "agent_tool", "user_tool", "key", "policy"}
 }
 
 // get asks an instance for JSON.

@@ -14,13 +14,13 @@ import (
 // record is what a line of a journal says of a call that ended or was refused, or of a list
 // of tools.
 type record struct {
-	Time                                    time.Time
-	Call, Phase, Kind, Server, Name, Status string
-	Issuer, Subject, User, Agent, Rules     string
-	EntryPoint                              string `json:"entry_point"`
-	Duration                                int64  `json:"duration_us"`
-	BytesIn                                 int64  `json:"bytes_in"`
-	BytesOut                                int64  `json:"bytes_out"`
+	Time                                     time.Time
+	Call, Phase, Kind, Server, Name, Status  string
+	Issuer, Subject, User, Agent, Key, Rules string
+	EntryPoint                               string `json:"entry_point"`
+	Duration                                 int64  `json:"duration_us"`
+	BytesIn                                  int64  `json:"bytes_in"`
+	BytesOut                                 int64  `json:"bytes_out"`
 }
 
 func (r *record) isList() bool { return r.Phase == "tool-list" }
@@ -78,9 +78,11 @@ func readJournals(t *testing.T, dataDirs ...string) (all []record) {
 					r.User = r.Subject
 				case "agent":
 					r.Agent = r.Subject
+				case "key":
+					r.Key = r.Subject
 				}
 				r.Call = ""
-				once(&r.Phase, &r.Kind, &r.Server, &r.Name, &r.Status, &r.Issuer, &r.Subject, &r.User, &r.Agent, &r.EntryPoint, &r.Rules)
+				once(&r.Phase, &r.Kind, &r.Server, &r.Name, &r.Status, &r.Issuer, &r.Subject, &r.User, &r.Agent, &r.EntryPoint, &r.Key, &r.Rules)
 				all = append(all, r)
 			}
 		}

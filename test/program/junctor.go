@@ -311,6 +311,12 @@ func (in *Instance) CLI(t testing.TB, args ...string) (stdout, stderr string, co
 	return in.command(t, args, "JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+in.key)
 }
 
+// CLIAs is CLI with another key.
+func (in *Instance) CLIAs(t testing.TB, key string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return in.command(t, args, "JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+key)
+}
+
 // Operate is CLI as the operator does it, on the machine itself, by the socket in
 // the data directory.
 func (in *Instance) Operate(t testing.TB, args ...string) (stdout, stderr string, code int) {

@@ -9,7 +9,7 @@ export type Numbers = Series['total'];
 
 // Selection is which series of the API are shown.
 export interface Selection {
-  by: 'all' | 'server' | 'tool' | 'agent' | 'user' | 'caller' | 'entry_point' | 'agent_tool' | 'user_tool' | 'policy';
+  by: 'all' | 'server' | 'tool' | 'agent' | 'user' | 'caller' | 'entry_point' | 'agent_tool' | 'user_tool' | 'key' | 'policy';
   first?: string;
   second?: string;
 }

@@ -22,7 +22,7 @@ import { Virtual } from '../parts/Virtual';
 const height = 42;
 
 // filters are the members of the address that the list of calls on the server has too.
-const filters = ['status', 'entry_point', 'server', 'tool', 'caller', 'user', 'agent', 'view'] as const;
+const filters = ['status', 'entry_point', 'server', 'tool', 'caller', 'user', 'agent', 'key', 'view'] as const;
 
 export default function Calls() {
   const feed = useFeed();
@@ -71,6 +71,7 @@ export default function Calls() {
         (!wanted.caller || c.subject === wanted.caller || name(c) === wanted.caller) &&
         (!wanted.user || c.user === wanted.user) &&
         (!wanted.agent || c.agent === wanted.agent) &&
+        (!wanted.key || c.subject === wanted.key) && // the feed names the keys of services only
         (!wanted.view || c.view === wanted.view) &&
         matches(text, shown(c), who(c), name(c), c.reason, c.id) &&
         Date.parse(c.start) >= Math.max(floor, since ? Date.parse(since) : 0) &&
@@ -175,6 +176,11 @@ export default function Calls() {
         {wanted.agent && (
           <Button variant="light" rightSection={<X size={13} />} onClick={() => set('agent', '')}>
             {wanted.agent}
+          </Button>
+        )}
+        {wanted.key && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => set('key', '')}>
+            Key {name({ issuer: 'key', subject: wanted.key })}
           </Button>
         )}
         {wanted.view && (

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core';
 import { RotateCw } from 'lucide-react';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import { useKey } from '../api/admin';
 import type { Key } from '../api/client';
 import { useMe } from '../api/data';
@@ -45,8 +44,6 @@ function Page({ k }: { k: Key }) {
   const [tab, setTab] = useParam('tab', 'details');
   const [dialog, setDialog] = useState<'rotate' | 'revoke' | null>(null);
   const close = () => setDialog(null);
-  // Calls are recorded for the user or agent of a key; only services have no other name.
-  const service = !k.user && !k.agent;
   return (
     <>
       <Head
@@ -82,32 +79,16 @@ function Page({ k }: { k: Key }) {
         />
       )}
       {(tab === 'details' || !admin) && <Details k={k} />}
-      {tab === 'activity' &&
-        admin &&
-        (service ? (
-          <Activity of={{ by: 'caller', first: 'key', second: k.id }} filter={{ caller: k.id }} />
-        ) : (
-          <Panel>
-            <Empty
-              title={`Calls are recorded for the ${k.agent ? 'agent' : 'user'}, not for each key`}
-              action={
-                <Button
-                  component={Link}
-                  variant="default"
-                  href={k.agent ? `/agents/${k.agent}?tab=activity` : `/users/${k.user}?tab=activity`}
-                >
-                  Activity of the {k.agent ? 'agent' : 'user'}
-                </Button>
-              }
-            />
-          </Panel>
-        ))}
+      {tab === 'activity' && admin && <Activity of={{ by: 'key', first: k.id }} filter={callsOf(k)} />}
       {tab === 'history' && admin && <History object="key" id={k.id} />}
       {dialog === 'rotate' && <RotateKey k={k} close={close} />}
       {dialog === 'revoke' && <RevokeKey k={k} close={close} />}
     </>
   );
 }
+
+// callsOf selects the calls with a key in the list of calls. The owner makes the search shorter.
+const callsOf = (k: Key) => ({ key: k.id, ...(k.agent ? { agent: k.agent } : k.user ? { user: k.user } : { caller: k.id }) });
 
 // Time is a moment in full, with how far away it is.
 function Time({ at, none }: { at: string | undefined; none: string }) {

@@ -12,8 +12,6 @@ import { useParam } from '../../parts/url';
 import { Examples } from './Examples';
 import { cancel, draftKey, fill, keyOf, start, type Target, useRecordRun, useRun } from './run';
 
-const verbs = { tool: 'Call tool', prompt: 'Get prompt', resource: 'Read resource' };
-
 // Arguments are written in a form made from the schema and as JSON, whichever
 // one likes: what is written in one stands in the other.
 export function Arguments({ target }: { target: Target }) {
@@ -109,7 +107,7 @@ export function Arguments({ target }: { target: Target }) {
         )}
         <div className="acts">
           <Button type="submit" leftSection={<Play size={15} />} disabled={!fits || state.busy} title="Ctrl+Enter">
-            {verbs[target.kind]}
+            Run
           </Button>
           {state.busy && (
             <Button variant="default" color="red" leftSection={<Square size={13} />} onClick={cancel}>

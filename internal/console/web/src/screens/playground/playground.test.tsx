@@ -20,7 +20,7 @@ beforeEach(() => instance({}));
 
 test('form and JSON are one, and what does not fit cannot be called', async () => {
   const { user } = show(<Arguments target={add} />);
-  const call = screen.getByRole('button', { name: 'Call tool' });
+  const call = screen.getByRole('button', { name: 'Run' });
   expect(call).toHaveProperty('disabled', true);
   const json = screen.getByLabelText('Arguments as JSON');
   await user.clear(json);
@@ -36,7 +36,7 @@ test('arguments fold away, and the call stays in reach', async () => {
   await user.click(fold);
   expect(fold.getAttribute('aria-expanded')).toBe('false');
   expect(screen.queryByLabelText('Arguments as JSON')).toBeNull();
-  expect(screen.getByRole('button', { name: 'Call tool' })).toBeTruthy();
+  expect(screen.getByRole('button', { name: 'Run' })).toBeTruthy();
 });
 
 const run = (id: string, more: Partial<PastRun>): PastRun => ({
