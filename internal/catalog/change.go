@@ -132,12 +132,15 @@ func (w *Watcher) addChange(ch Change) {
 	}
 }
 
-// compareOffers returns which lists differ between two offers of one server.
+// compareOffers returns which lists differ between two offers of one server. What an
+// operator states of a tool, and trust in the server's annotations, are part of the tools:
+// rules may hide a tool because of them.
 func compareOffers(a, b *Offer) Change {
 	sameResource := func(x, y ResourceDef) bool { return x.URI == y.URI && bytes.Equal(x.JSON, y.JSON) }
 	return Change{
-		Tools: !slices.EqualFunc(a.Tools, b.Tools, func(x, y ToolDef) bool {
-			return x.Name == y.Name && x.Version == y.Version && x.Default == y.Default && x.Limits == y.Limits && x.Page == y.Page && bytes.Equal(x.JSON, y.JSON)
+		Tools: a.Believed != b.Believed || !slices.EqualFunc(a.Tools, b.Tools, func(x, y ToolDef) bool {
+			return x.Name == y.Name && x.Version == y.Version && x.Default == y.Default && x.Limits == y.Limits && x.Page == y.Page &&
+				x.Operator == y.Operator && slices.Equal(x.Tags, y.Tags) && bytes.Equal(x.JSON, y.JSON)
 		}),
 		Prompts: !slices.EqualFunc(a.Prompts, b.Prompts, func(x, y PromptDef) bool { return x.Name == y.Name && bytes.Equal(x.JSON, y.JSON) }),
 		Resources: !slices.EqualFunc(a.Resources, b.Resources, sameResource) ||

@@ -1,8 +1,10 @@
 package catalog_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,6 +187,54 @@ func TestPrivateServers(t *testing.T) {
 		found := sh.Describe(tt.p, catalog.Filter{Server: "mine"})
 		if (errTool == nil) != tt.sees || (errServer == nil) != tt.sees || (len(found) == 1) != tt.sees {
 			t.Errorf("%s: tool %v, server %v, described %v", name, errTool, errServer, found)
+		}
+	}
+}
+
+// switchedBackend is a backend whose overrides change while it is attached.
+type switchedBackend struct {
+	catalog.Backend
+	now atomic.Pointer[catalog.Backend]
+}
+
+func (b *switchedBackend) Offer(ctx context.Context) (*catalog.Offer, error) {
+	return (*b.now.Load()).Offer(ctx)
+}
+
+// What is stated of a tool, and trust in its server, change nothing that a list of a client
+// shows. They count at once nevertheless, and whoever watches the tools is told.
+func TestStatementsCountAtOnce(t *testing.T) {
+	t.Parallel()
+	s := server(t, "map")
+	addTool(t, s, builtin.Tool{Name: "geocode", Annotations: &builtin.Annotations{Idempotent: new(true)}})
+	b := &switchedBackend{Backend: s}
+	under := catalog.Backend(s)
+	b.now.Store(&under)
+	c := newCatalog(t, catalog.Options{})
+	attach(t, c, "map", junctor.ModeBYO, b)
+	watcher := c.Watch()
+	defer watcher.Stop()
+	for _, one := range []struct {
+		name  string
+		with  catalog.Backend
+		hints junctor.ToolHints
+		tags  []string
+	}{
+		{"destructive", catalog.Changed(s, map[string]junctor.Override{"geocode": {Destructive: new(true)}}, catalog.CallLimits{}), junctor.ToolHints{Destructive: junctor.HintTrue}, nil},
+		{"tags", catalog.Changed(s, map[string]junctor.Override{"geocode": {Tags: []string{"eu"}}}, catalog.CallLimits{}), junctor.ToolHints{}, []string{"eu"}},
+		{"taken back", s, junctor.ToolHints{}, nil},
+		{"believed", catalog.Believe(s), junctor.ToolHints{Idempotent: junctor.HintTrue}, nil},
+	} {
+		b.now.Store(&one.with)
+		if err := c.Refresh(t.Context(), tenant, "map"); err != nil {
+			t.Fatal(err)
+		}
+		item, err := shelf(c).Tool(reader("a"), catalog.Scope{}, "map__geocode", "")
+		if err != nil || item.Tool.Hints != one.hints || !slices.Equal(item.Tool.Tags, one.tags) {
+			t.Errorf("%s: %+v, %v, %v", one.name, item.Tool.Hints, item.Tool.Tags, err)
+		}
+		if changes := watcher.Take(); !slices.ContainsFunc(changes, func(ch catalog.Change) bool { return ch.Tools }) {
+			t.Errorf("%s: the change is not announced: %+v", one.name, changes)
 		}
 	}
 }

@@ -35,7 +35,7 @@ import (
 // Screens returns the first path segments of the console's pages, beside the root. The
 // pages themselves know the paths below each.
 func Screens() []string {
-	return []string{"start", "attention", "servers", "gallery", "tools", "apps", "agents", "models", "chat", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "calls", "usage", "audit", "playground", "users", "keys", "settings"}
+	return []string{"start", "attention", "servers", "gallery", "tools", "apps", "agents", "models", "chat", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "policies", "calls", "usage", "audit", "playground", "users", "keys", "settings"}
 }
 
 // Options configures the console.

@@ -67,6 +67,8 @@ func (r *rig) furnish(t *testing.T) {
 		t.Fatalf("a tool is not hidden: %v %+v", err, a)
 	}
 	r.Tell(t, "trigger", "add", "hello", "--type", "greeting", "--server", "demo", "--tool", "echo", "--template", `{"text":"hello {{data.name}}"}`)
+	r.Tell(t, "policy", "set", "no-plans", "--item", "demo/echo", "--when", `args.text.contains("secret plans")`, "--verdict", "deny", "--message", "Talk about plans in person.")
+	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--arg", "text=our secret plans")
 	r.Tell(t, "event", "send", "greeting", "--data", `{"name":"Ann"}`)
 	for i := range 12 {
 		r.Tell(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")

@@ -61,7 +61,7 @@ try {
   const drawn = [];
   const busy = [];
   // The short form looks at the screens that have lists of servers, tools, Apps, calls or changes.
-  const lists = 'start overview attention servers server-tools gallery tools playground-resource apps agents agent agent-new agent-list chat-new calls usage audit changes triggers trigger-new trigger users keys files limits'.split(' ');
+  const lists = 'start overview attention servers server-tools gallery tools playground-resource apps agents agent agent-new agent-list chat-new calls usage audit changes triggers trigger-new trigger policies policy-new policy users keys files limits'.split(' ');
   const known = Object.entries(await addresses(page)).filter(([name]) => prove || process.env.JUNCTOR_LONG || lists.includes(name));
   const all = {
     ...Object.fromEntries(known),

@@ -61,6 +61,7 @@ const plurals = {
   event: 'events',
   inputrequests: 'playground',
   key: 'keys',
+  policy: 'policies',
   room: 'chat',
   server: 'servers',
   settings: 'settings',

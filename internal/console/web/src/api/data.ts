@@ -116,7 +116,7 @@ export const useKeys = (enabled = true) =>
 export const useCall = (id: string) =>
   useQuery({
     queryKey: ['calls', id],
-    queryFn: ({ signal }) => get<Schemas['Entry']>(`/calls/${encodeURIComponent(id)}`, signal),
+    queryFn: ({ signal }) => get<Schemas['CallDetails']>(`/calls/${encodeURIComponent(id)}`, signal),
     retry: 3,
     retryDelay: 400,
   });

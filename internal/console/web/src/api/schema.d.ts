@@ -1051,7 +1051,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count calls over time, by server, tool, agent, user, caller, entry point or rule
+         * Count calls over time, by server, tool, agent, user, caller, entry point, key or rule
          * @description Requires the scope `audit:read`.
          */
         get: operations["get-metrics"];
@@ -4288,7 +4288,7 @@ export interface components {
         DeliveryTotals: {
             /**
              * Format: int64
-             * @description Deliveries that failed for good.
+             * @description Deliveries that failed permanently.
              */
             dead: number;
             /**
@@ -6832,7 +6832,7 @@ export interface components {
             updated_at: string;
         };
         Series: {
-            /** @description The first key of the series: a server, an agent, a user, an issuer, an entry point or a rule. */
+            /** @description The first key of the series: a server, an agent, a user, an issuer, an entry point, a key or a rule. */
             first: string;
             /** @description The numbers of each step that had calls. */
             points?: components["schemas"]["Point"][] | null;
@@ -7365,7 +7365,7 @@ export interface components {
         TimelinePoint: {
             /**
              * Format: int64
-             * @description Deliveries that failed for good in the step.
+             * @description Deliveries that failed permanently in the step.
              */
             dead: number;
             /**
@@ -8622,6 +8622,8 @@ export interface operations {
                 since?: string;
                 /** @description Only calls that this App view made, by its ID. */
                 view?: string;
+                /** @description Only calls with this key, by its ID, name or prefix. */
+                key?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls with this status. */
@@ -8680,6 +8682,8 @@ export interface operations {
                 since?: string;
                 /** @description Only calls that this App view made, by its ID. */
                 view?: string;
+                /** @description Only calls with this key, by its ID, name or prefix. */
+                key?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls with this status. */
@@ -8737,6 +8741,8 @@ export interface operations {
                 since?: string;
                 /** @description Only calls that this App view made, by its ID. */
                 view?: string;
+                /** @description Only calls with this key, by its ID, name or prefix. */
+                key?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls with this status. */
@@ -10208,8 +10214,8 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Dimension of the series. */
-                by?: "all" | "server" | "tool" | "agent" | "user" | "caller" | "entry_point" | "agent_tool" | "user_tool" | "policy";
-                /** @description Only series with one of these first keys: servers, agents, users, issuers of callers, entry points, or names of rules. */
+                by?: "all" | "server" | "tool" | "agent" | "user" | "caller" | "entry_point" | "agent_tool" | "user_tool" | "key" | "policy";
+                /** @description Only series with one of these first keys: servers, agents, users, issuers of callers, entry points, IDs of keys, or names of rules. */
                 first?: string[];
                 /** @description Only series with this second key: a tool; for agent_tool and user_tool a server and a tool as server/tool; the subject of a caller. */
                 second?: string;

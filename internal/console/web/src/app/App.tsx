@@ -31,6 +31,8 @@ const Events = lazy(() => import('../screens/Events'));
 const EventPage = lazy(() => import('../screens/EventPage'));
 const Triggers = lazy(() => import('../screens/Triggers'));
 const TriggerPage = lazy(() => import('../screens/TriggerPage'));
+const Policies = lazy(() => import('../screens/Policies'));
+const PolicyPage = lazy(() => import('../screens/PolicyPage'));
 const Sources = lazy(() => import('../screens/Sources'));
 const Deliveries = lazy(() => import('../screens/Deliveries'));
 const DeliveryPage = lazy(() => import('../screens/DeliveryPage'));
@@ -91,6 +93,8 @@ export function App() {
             <Route path="/events/:id">{(p) => <EventPage key={p.id} id={p.id} />}</Route>
             <Route path="/triggers" component={Triggers} />
             <Route path="/triggers/:name">{(p) => <TriggerPage key={p.name} name={p.name} />}</Route>
+            <Route path="/policies" component={Policies} />
+            <Route path="/policies/:name">{(p) => <PolicyPage key={p.name} name={p.name} />}</Route>
             <Route path="/sources" component={Sources} />
             <Route path="/deliveries" component={Deliveries} />
             <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>

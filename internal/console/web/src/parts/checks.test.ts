@@ -31,7 +31,9 @@ test('a refused call stopped at one gate', () => {
   assert.equal(stoppedAt({ status: 'limited', code: 'limited' }), 2);
   assert.equal(stoppedAt({ status: 'invalid', code: 'invalid', reason: 'the arguments do not fit the tool’s input schema at the top' }), 3);
   assert.equal(stoppedAt({ status: 'invalid', code: 'not_found', reason: 'there is no tool x' }), 0);
-  assert.equal(stoppedAt({ status: 'success' }), 5);
+  assert.equal(stoppedAt({ status: 'denied', code: 'denied', reason: 'Talk about plans in person.', policy: [{}, { decided: true }] }), 4);
+  assert.equal(stoppedAt({ status: 'denied', code: 'denied', policy: [{ decided: true }], timing: { answered_ns: 7 } }), 6);
+  assert.equal(stoppedAt({ status: 'success' }), 6);
 });
 
 test('a command is written as it is read', () => {

@@ -10,6 +10,7 @@ test('commands of errors have screens', () => {
     ['raise it with junctor limit set free --per-day 100', ['Limits /settings?tab=limits']],
     ['see junctor agent show qa-bot and junctor agent ls', ['Agents /agents/qa-bot', 'Agents /agents']],
     ['junctor role ls lists roles; junctor role ls', ['Roles /settings?tab=roles']],
+    ['see junctor policy show no-plans and junctor policy ls', ['Policies /policies/no-plans', 'Policies /policies']],
     ['run junctor doctor', ['Instance /settings?tab=instance']],
     ['try `junctor tool call demo__add`', ['Playground /playground?name=demo__add']],
     ['start with junctor up --allow-commands', []],

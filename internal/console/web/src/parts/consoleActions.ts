@@ -26,6 +26,7 @@ const screens: Record<string, [name: string, to: (object: string) => string]> = 
   call: ['Calls', at('/calls')],
   event: ['Events', at('/events')],
   trigger: ['Triggers', at('/triggers')],
+  policy: ['Policies', at('/policies')],
   source: ['Sources', () => '/sources'],
   schedule: ['Sources', () => '/sources'],
   delivery: ['Deliveries', at('/deliveries')],

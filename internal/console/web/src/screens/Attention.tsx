@@ -22,6 +22,7 @@ const kinds: Record<AttentionItem['kind'], string> = {
   endpoint: 'Endpoints',
   journal: 'Journal',
   key: 'Keys',
+  policy: 'Rules',
   redis: 'Redis',
   replica: 'Replicas',
   server: 'Servers',
@@ -35,6 +36,7 @@ const openNames: Partial<Record<AttentionItem['kind'], string>> = {
   endpoint: 'Open endpoints',
   journal: 'Open the journal',
   key: 'Open keys',
+  policy: 'Open the rule',
   server: 'Open the server',
   tools: 'Review the tools',
 };

@@ -12,24 +12,31 @@ import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
 import { Principal, PrincipalName } from '../parts/Principal';
 import { ErrorCard, Loading } from '../parts/states';
+import { CallRules } from './call/CallRules';
 import { CallTimeline, CallTiming } from './call/CallTimeline';
 import { leaveArgs } from './playground/run';
 
 // Why a payload is not shown to somebody who may see that the call was made.
 const HIDDEN = 'Hidden. Only the caller and admins see request and response.';
 
+// The kinds of calls that rules can be about.
+const ruled = ['tool', 'resource', 'prompt', 'completion', 'subscription'];
+
 export default function CallPage({ id }: { id: string }) {
   const kept = useCall(id);
   const feed = useFeed();
   // The journal has a call at once; what was said in it follows a moment later.
-  const call: Schemas['Entry'] | Call | undefined = kept.data ?? feed.calls.find((c) => c.id === id);
+  const call: Schemas['CallDetails'] | Call | undefined = kept.data ?? feed.calls.find((c) => c.id === id);
   if (!call) return kept.error && feed.loaded ? <ErrorCard error={kept.error} retry={() => kept.refetch()} /> : <Loading page />;
   return <Page c={call} />;
 }
 
-function Page({ c }: { c: Schemas['Entry'] | Call }) {
+function Page({ c }: { c: Schemas['CallDetails'] | Call }) {
   const params = 'params' in c ? (c.params as Record<string, unknown> | undefined) : undefined;
   const result = 'result' in c ? c.result : undefined;
+  const hits = 'policy' in c ? (c.policy ?? []) : [];
+  // Rules are explained to those who may read the payload, once the call is in the history.
+  const explains = !c.restricted && c.status !== 'running' && ruled.includes(c.kind);
   const refused = ['denied', 'limited', 'invalid'].includes(c.status);
   const replay = () =>
     leaveArgs({ kind: 'tool', server: '', name: shown(c) }, params && 'arguments' in params ? params.arguments : (params ?? {}));
@@ -69,6 +76,7 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
           </Panel>
         </div>
       </div>
+      {explains && <CallRules id={c.id} hits={hits} />}
       <div className="columns">
         <Panel title="Request" acts={<span className="small soft">{bytes(c.bytes_in)}</span>} pad>
           {params !== undefined ? (

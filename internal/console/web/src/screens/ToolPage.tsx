@@ -15,6 +15,7 @@ import { SideBySide } from '../parts/SideBySide';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { hints } from './ToolRows';
+import { Annotations } from './tool/Annotations';
 
 export default function ToolPage({ name }: { name: string }) {
   const tool = useTool(name);
@@ -81,46 +82,49 @@ function Page({ t }: { t: Tool }) {
               </Panel>
             )}
           </div>
-          <Panel title="Details" pad>
-            <dl className="facts">
-              <dt>Server</dt>
-              <dd>
-                <Link className="link" href={`/servers/${t.server}`}>
-                  {t.server}
-                </Link>
-              </dd>
-              <dt>Original name</dt>
-              <dd>
-                <code>{t.name}</code>
-              </dd>
-              {t.version && (
-                <>
-                  <dt>Version</dt>
-                  <dd>
-                    {t.version} {t.versions && t.versions.length > 1 && <span className="soft">of {t.versions.join(', ')}</span>}
-                  </dd>
-                </>
-              )}
-              <dt>Category</dt>
-              <dd>{t.category}</dd>
-              <dt>Roles</dt>
-              <dd>{t.roles.join(', ')}</dd>
-              <dt>Cost</dt>
-              <dd>about {count(t.tokens)} tokens</dd>
-              <dt>Digest</dt>
-              <dd className="row plain">
-                <code className="cut">{t.digest}</code> <Copy value={t.digest} />
-              </dd>
-              {t.changed_at && !t.changed_at.startsWith('0001') && (
-                <>
-                  <dt>Changed</dt>
-                  <dd>
-                    <Ago at={t.changed_at} />
-                  </dd>
-                </>
-              )}
-            </dl>
-          </Panel>
+          <div className="stack" style={{ gap: '1.125rem' }}>
+            <Annotations t={t} />
+            <Panel title="Details" pad>
+              <dl className="facts">
+                <dt>Server</dt>
+                <dd>
+                  <Link className="link" href={`/servers/${t.server}`}>
+                    {t.server}
+                  </Link>
+                </dd>
+                <dt>Original name</dt>
+                <dd>
+                  <code>{t.name}</code>
+                </dd>
+                {t.version && (
+                  <>
+                    <dt>Version</dt>
+                    <dd>
+                      {t.version} {t.versions && t.versions.length > 1 && <span className="soft">of {t.versions.join(', ')}</span>}
+                    </dd>
+                  </>
+                )}
+                <dt>Category</dt>
+                <dd>{t.category}</dd>
+                <dt>Roles</dt>
+                <dd>{t.roles.join(', ')}</dd>
+                <dt>Cost</dt>
+                <dd>about {count(t.tokens)} tokens</dd>
+                <dt>Digest</dt>
+                <dd className="row plain">
+                  <code className="cut">{t.digest}</code> <Copy value={t.digest} />
+                </dd>
+                {t.changed_at && !t.changed_at.startsWith('0001') && (
+                  <>
+                    <dt>Changed</dt>
+                    <dd>
+                      <Ago at={t.changed_at} />
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </Panel>
+          </div>
         </div>
       )}
       {tab === 'roles' && <Roles t={t} />}

@@ -14,11 +14,12 @@ export interface Hints {
   openWorldHint?: boolean;
 }
 
-export function hints(t: Pick<Tool, 'annotations'>): [string, Tone][] {
+// hints are what counts of a tool, and otherwise what its server says.
+export function hints(t: Pick<Tool, 'annotations'> & { hints?: Tool['hints'] }): [string, Tone][] {
   const a = (t.annotations ?? {}) as Hints;
   const out: [string, Tone][] = [];
-  if (a.readOnlyHint) out.push(['Read-only', 'good']);
-  else if (a.destructiveHint) out.push(['Destructive', 'bad']);
+  if (t.hints?.read_only.value ?? a.readOnlyHint) out.push(['Read-only', 'good']);
+  else if (t.hints?.destructive.value ?? a.destructiveHint) out.push(['Destructive', 'bad']);
   return out;
 }
 

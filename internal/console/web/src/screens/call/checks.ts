@@ -13,15 +13,22 @@ export const checks: Check[] = [
   { name: 'Scopes', passed: 'The key or login has the required scope.' },
   { name: 'Limits', passed: 'Within the limits of the caller and the tool.' },
   { name: 'Arguments', passed: 'Valid for the schema of the tool.' },
+  { name: 'Rules', passed: 'No rule denies the call.' },
   { name: 'Record', passed: 'Written to the journal before the server received the call.' },
 ];
 
-export const isRefused = (c: Pick<Call, 'status'>): boolean => ['denied', 'limited', 'invalid'].includes(c.status);
+// A call whose result a rule withholds is denied too, after it ran.
+export const isRefused = (c: Pick<Call, 'status' | 'timing'>): boolean =>
+  ['denied', 'limited', 'invalid'].includes(c.status) && c.timing?.answered_ns === undefined;
 
 // stoppedAt is the gate that a refused call did not pass; as many as there are
 // where it passed all.
-export function stoppedAt(c: Pick<Call, 'status' | 'code' | 'reason'>): number {
+export function stoppedAt(
+  c: Pick<Call, 'status' | 'code' | 'reason' | 'timing'> & { policy?: { decided?: boolean }[] | undefined },
+): number {
+  if (!isRefused(c)) return checks.length;
   if (c.status === 'limited') return 2;
+  if (c.status === 'denied' && c.policy?.some((h) => h.decided)) return 4;
   if (c.status === 'denied') return /scope/.test(c.reason ?? '') ? 1 : 0;
   if (c.status === 'invalid') return c.code === 'not_found' || !/argument|schema|too large/i.test(c.reason ?? '') ? 0 : 3;
   return checks.length;

@@ -1,1 +1,0 @@
-import{i as e,l as t,s as n}from"./client-1uQ2VNQv.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(n=!0)=>t({queryKey:[`models`],queryFn:({signal:t})=>e(`/models`,t),select:e=>e.items,enabled:n}),a=e=>n(`POST`,`/models`,e),o=e=>n(`DELETE`,r(e)),s=e=>n(`POST`,`${r(e)}/test`);export{i,o as n,s as r,a as t};

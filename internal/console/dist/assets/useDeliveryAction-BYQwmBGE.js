@@ -1,0 +1,1 @@
+import{t as e}from"./useMutation-C5fi8wpg.js";import{U as t,s as n}from"./client-De2EDo4f.js";function r(r){let i=t();return e({mutationFn:e=>n(`POST`,`/deliveries/actions`,{action:e.action,...e.which}),onSuccess:e=>r?.(e.count),onSettled:()=>Promise.all([i.invalidateQueries({queryKey:[`deliveries`]}),i.invalidateQueries({queryKey:[`endpoints`]})])})}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useMutation-B6cG2SYK.js";import{P as t,s as n}from"./client-1uQ2VNQv.js";function r(r){let i=t();return e({mutationFn:e=>n(`POST`,`/deliveries/actions`,{action:e.action,...e.which}),onSuccess:e=>r?.(e.count),onSettled:()=>Promise.all([i.invalidateQueries({queryKey:[`deliveries`]}),i.invalidateQueries({queryKey:[`endpoints`]})])})}export{r as t};
