@@ -101,7 +101,8 @@ const ends: Record<string, [Tone, string]> = {
   cut: ['act', 'cut'],
 };
 
-const End = ({ end }: { end: string }) => <Tag tone={ends[end]?.[0] ?? ''}>{ends[end]?.[1] ?? end}</Tag>;
+// End is how a call ended, or would have ended.
+export const End = ({ end }: { end: string }) => <Tag tone={ends[end]?.[0] ?? ''}>{ends[end]?.[1] ?? end}</Tag>;
 
 const reasons: [name: string, text: string][] = [
   ['arguments', 'with arguments that are cut, redacted or not yours to read'],
