@@ -159,8 +159,8 @@ test('a simulation names what would differ, by rule, tool and agent, and counts 
   );
   const groups = within(screen.getByRole('list', { name: 'Calls that would have ended otherwise' })).getAllByRole('listitem');
   expect(groups.map((g) => g.textContent)).toEqual([
-    'demo/echomade →becomes denied2agent clerkby this rulecall 1call 2',
-    'demo/echodenied →becomes made1no agentby othercall 1',
+    'demo/echomade → denied2agent clerkby this rulecall 1call 2',
+    'demo/echodenied → made1no agentby othercall 1',
   ]);
   expect(screen.getByRole('link', { name: 'Call 2 of demo/echo, made to denied' }).getAttribute('href')).toBe('/calls/c2');
   expect(screen.getByText(/10 more calls cannot be decided: 7 with arguments/)).toBeTruthy();

@@ -143,8 +143,10 @@ export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string;
             <li key={`${d.rule} ${d.tool} ${d.agent} ${d.from} ${d.to}`}>
               <span className="row">
                 <code className="wrap grow">{d.tool}</code>
-                <End end={d.from} /> <span aria-hidden>→</span>
-                <span className="skip">becomes</span> <End end={d.to} />
+                <End end={d.from} /> <span role="img" aria-label="becomes">
+                  →
+                </span>{' '}
+                <End end={d.to} />
                 <b className="num">{count(d.calls)}</b>
               </span>
               <span className="row tiny soft">
