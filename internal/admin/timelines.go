@@ -82,7 +82,7 @@ type DeliveryTimeline struct {
 // DeliveryTotals are numbers of deliveries that ended.
 type DeliveryTotals struct {
 	Done    int `json:"done" doc:"Deliveries that were delivered."`
-	Dead    int `json:"dead" doc:"Deliveries that failed for good."`
+	Dead    int `json:"dead" doc:"Deliveries that failed permanently."`
 	Dropped int `json:"dropped" doc:"Deliveries that were discarded."`
 }
 

@@ -63,7 +63,7 @@ func serverFinding(tenant junctor.TenantID, b *BrokenServer) Finding {
 	return f
 }
 
-// DeadDeliveries lists deliveries that failed for good, those of a trigger to an endpoint
+// DeadDeliveries lists deliveries that failed permanently, those of a trigger to an endpoint
 // together.
 func DeadDeliveries(count func(ctx context.Context) ([]queue.DeadJobs, error)) Source {
 	return Source{Name: "deliveries", Title: "the dead letters", List: func(ctx context.Context) (Report, error) {
@@ -81,7 +81,7 @@ func DeadDeliveries(count func(ctx context.Context) ([]queue.DeadJobs, error)) S
 			out.Findings = append(out.Findings, Finding{Key: d.Lane + "\x00" + d.Trigger, Server: server, AttentionItem: junctor.AttentionItem{
 				Tenant: d.Tenant, Kind: junctor.AttentionDelivery, Severity: junctor.SeverityWarning,
 				Object:  junctor.AttentionObject{Kind: "delivery", ID: d.Newest, Name: cmp.Or(d.Trigger, d.Lane)},
-				Problem: fmt.Sprintf("%s to %s failed for good: %s", countOf(d.Count, "delivery", "deliveries"), d.Lane, cmp.Or(d.Error, "no reason was given")),
+				Problem: fmt.Sprintf("%s to %s failed permanently: %s", countOf(d.Count, "delivery", "deliveries"), d.Lane, cmp.Or(d.Error, "no reason was given")),
 				Command: "junctor delivery ls " + filter, Advice: "Remove the cause, then attempt them again (junctor delivery replay " + filter + ") or drop them.",
 				Console: "/dead", Since: d.Since,
 			}})

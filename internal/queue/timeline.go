@@ -25,7 +25,7 @@ const MaxTimelineSteps = 400
 type TimelinePoint struct {
 	Time    time.Time `json:"time" doc:"Start of the step."`
 	Done    int       `json:"done" doc:"Deliveries that were delivered in the step."`
-	Dead    int       `json:"dead" doc:"Deliveries that failed for good in the step."`
+	Dead    int       `json:"dead" doc:"Deliveries that failed permanently in the step."`
 	Dropped int       `json:"dropped" doc:"Deliveries that were discarded in the step."`
 	// At the end of the step; of a step that has not ended, now.
 	Open int `json:"open" doc:"Deliveries that had not ended at the end of the step."`

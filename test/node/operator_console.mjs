@@ -147,7 +147,7 @@ const tours = {
     await api('POST', '/triggers', { name: 'broken', match: { type: 'order' }, action: { server: 'demo', tool: 'fail' } });
     await api('POST', '/events', { type: 'order', data: {} });
     const item = page.getByRole('list', { name: 'Items' }).getByRole('listitem').filter({ hasText: 'broken' });
-    await item.getByText(/failed for good/).waitFor();
+    await item.getByText(/failed permanently/).waitFor();
     await item.getByText(/^junctor delivery ls/).waitFor();
     await item.locator('time').waitFor();
     const badge = (entry) => menu.getByRole('link', { name: entry }).locator('.badge').textContent();
@@ -156,7 +156,7 @@ const tours = {
     assert.equal(await page.getByText('All is well').count(), 0);
     const [shown] = await page.evaluate(() => window.notified);
     assert.equal(shown.title, 'broken');
-    assert.match(shown.body, /failed for good/);
+    assert.match(shown.body, /failed permanently/);
     await look('what needs attention');
 
     step('filters narrow the list, and stay in the address');

@@ -4288,7 +4288,7 @@ export interface components {
         DeliveryTotals: {
             /**
              * Format: int64
-             * @description Deliveries that failed for good.
+             * @description Deliveries that failed permanently.
              */
             dead: number;
             /**
@@ -7365,7 +7365,7 @@ export interface components {
         TimelinePoint: {
             /**
              * Format: int64
-             * @description Deliveries that failed for good in the step.
+             * @description Deliveries that failed permanently in the step.
              */
             dead: number;
             /**

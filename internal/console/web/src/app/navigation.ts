@@ -185,7 +185,7 @@ export const places: Place[] = [
     path: '/dead',
     name: 'Dead letters',
     icon: MailX,
-    about: 'Deliveries that failed for good',
+    about: 'Deliveries that failed permanently',
     needs: 'audit:read',
     aside: true,
     within: '/deliveries',

@@ -61,7 +61,7 @@ export function DeliveryList({ title, sub, state }: { title: string; sub: string
               <Empty title="No delivery matches">New deliveries that match appear here.</Empty>
             ) : state === 'dead' ? (
               <Empty icon={<MailX size={28} strokeWidth={1.5} aria-hidden />} title="No dead letters">
-                Deliveries that fail for good are kept here for 90 days. You can replay them.
+                Deliveries that fail permanently are kept here for 90 days. You can replay them.
               </Empty>
             ) : (
               <Empty icon={<Send size={28} strokeWidth={1.5} aria-hidden />} title="No deliveries yet">

@@ -18,7 +18,7 @@ export function Timeline({ d, endpoint }: { d: Delivery; endpoint: Endpoint | un
       ))}
       {!ended(d) && <Next d={d} endpoint={endpoint} />}
       {d.state === 'dead' && (
-        <Step mark="bad" title="Failed for good" at={d.ended_at}>
+        <Step mark="bad" title="Failed permanently" at={d.ended_at}>
           The delivery is a dead letter. You can replay it.
         </Step>
       )}
