@@ -143,7 +143,8 @@ export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string;
             <li key={`${d.rule} ${d.tool} ${d.agent} ${d.from} ${d.to}`}>
               <span className="row">
                 <code className="wrap grow">{d.tool}</code>
-                <End end={d.from} /> <span role="img" aria-label="becomes">
+                <End end={d.from} />{' '}
+                <span role="img" aria-label="becomes">
                   →
                 </span>{' '}
                 <End end={d.to} />
