@@ -22,7 +22,7 @@ export function VerdictFields({ draft: d, wrong, change }: Fields) {
         {denies && (
           <TextInput
             label="Message"
-            placeholder="What the caller is told"
+            placeholder="Message that denied callers receive"
             value={d.message}
             error={wrong.message}
             onChange={(e) => change({ message: e.currentTarget.value })}
