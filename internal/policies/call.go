@@ -58,9 +58,8 @@ func isWithheld(e *history.Entry) bool {
 // definition; nil if it does not. A different definition would check arguments by another
 // schema.
 func (s *Policies) toolOf(tenant junctor.TenantID, server, name, digest string) *policy.Tool {
-	tools, _ := s.o.Tools(tenant)
-	for i := range tools {
-		if t := tools[i]; t.Server == server && t.Name == name && (digest == "" || t.Digest == digest) {
+	for _, t := range s.toolsNamed(tenant, toolName{server, name}) {
+		if digest == "" || t.Digest == digest {
 			return &t
 		}
 	}

@@ -78,6 +78,7 @@ type Policies struct {
 	mu      sync.Mutex // held while current is replaced
 	asking  sync.Mutex // held by the one call that asks the database
 	checked checkCache
+	tools   toolIndex
 }
 
 // userKey identifies a user by id.

@@ -285,6 +285,7 @@ func TestSimulatedResultsFitTheirSchema(t *testing.T) {
 		}, "", 0},
 	} {
 		b.calls, b.tools[0].Output = nil, c.output
+		b.version++
 		b.call("read", "clerk", `{"path":"/srv/x"}`, c.change)
 		s := b.simulate(mail)
 		to := ""
@@ -332,6 +333,23 @@ func TestOperatorsRulesInHits(t *testing.T) {
 	for _, secret := range []string{"canary", "4711", "files/*", "args.path", "no such key"} {
 		if err != nil || strings.Contains(string(seen), secret) {
 			t.Errorf("%q is seen, %v: %s", secret, err, seen)
+		}
+	}
+}
+
+// TestToolsAreReadOnce simulates many calls: the tools of the tenant are read once, and again when
+// they have changed.
+func TestToolsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 50 {
+		b.call("read", "clerk", `{"path":"/etc/passwd"}`)
+	}
+	for range 2 {
+		b.asked = 0
+		b.version++
+		if s := b.simulate([]junctor.PolicyRule{deny("etc", `args.path.startsWith("/etc")`, "files/read")}); s.Changed != 50 || b.asked > 2 {
+			t.Errorf("%d calls changed, tools were read %d times", s.Changed, b.asked)
 		}
 	}
 }

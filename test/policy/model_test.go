@@ -59,7 +59,7 @@ func checkSite(t *testing.T, s *scene, on string) {
 		ways = append(ways, fmt.Sprintf("%d %s", n.byEntry[name], name))
 	}
 	t.Logf("figure: rules on %s: %d lists of %d rules, %d calls (%s) that end as the model says (%d made, %d denied, %d asked about, %d redacted), each with an equal explanation; 0 denied calls reached a server; %d simulated calls end as the model says, %d of them otherwise than they were made; %d lists show %d tools and hide %d, none that a call can use",
-		on, n.cases, n.rules, n.calls, strings.Join(ways, ", "), n.ends[policymodel.Made], n.ends[policymodel.Denied], n.ends[policymodel.Asked], n.ends[policymodel.Redacted], n.simulated, n.changed, n.lists, n.shown, n.hidden)
+		on, n.cases, n.rules, n.calls, strings.Join(ways, ", "), n.ends[policymodel.Made], n.ends[policymodel.Denied], n.ends[policymodel.NeedsApproval], n.ends[policymodel.Redacted], n.simulated, n.changed, n.lists, n.shown, n.hidden)
 	few := n.ends[policymodel.Made] < n.calls/20 || n.ends[policymodel.Denied] < n.calls/20 || n.changed == 0
 	if n.cases > 25 && few || n.cases > 300 && (len(n.ends) < 4 || n.hidden == 0 || len(n.byEntry) < len(entries())) {
 		t.Errorf("the cases are one-sided: %+v", n)
@@ -141,12 +141,12 @@ func (s *scene) makeCall(c *rapid.T, rules *policymodel.Rules, n *tally) *made {
 	}
 	isShown, hasMail := strings.Contains(answer, "ran "+m.nonce()), strings.Contains(answer, mail)
 	switch {
-	case (m.End == policymodel.Denied || m.End == policymodel.Asked) && isShown, m.End != policymodel.Made && hasMail:
+	case (m.End == policymodel.Denied || m.End == policymodel.NeedsApproval) && isShown, m.End != policymodel.Made && hasMail:
 		c.Fatalf("%s: the answer has the result: %s", m, answer)
 	case !way.direct:
 	case m.End == policymodel.Made && !hasMail, m.End == policymodel.Redacted && !isShown:
 		c.Fatalf("%s: the answer does not have the result: %s", m, answer)
-	case (m.End == policymodel.Denied || m.End == policymodel.Asked) && !strings.Contains(answer, "because of "+m.Rule):
+	case (m.End == policymodel.Denied || m.End == policymodel.NeedsApproval) && !strings.Contains(answer, "because of "+m.Rule):
 		c.Fatalf("%s: the answer does not have the message of the rule: %s", m, answer)
 	}
 	return m

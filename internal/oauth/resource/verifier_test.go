@@ -277,6 +277,42 @@ func TestOnlySomePeople(t *testing.T) {
 	}
 }
 
+// TestGroupsOfTokens has a rule read the groups that a token states. They are stored for the keys
+// of the user, and count for tokens that state none.
+func TestGroupsOfTokens(t *testing.T) {
+	t.Parallel()
+	a := oauthserver.Start(t)
+	i := start(t, a, testkit.Settings{"oauth-groups-claim": "teams"})
+	if r := echo(t, i, "/mcp", mint(t, a, i, nil)); !ran(r) {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	r := i.Do(t, http.MethodPost, "/api/v1/keys", `{"name":"hers","scopes":["tools:read","tools:call"],"user":"ann@example.com"}`)
+	var key struct{ Key string }
+	if err := json.Unmarshal([]byte(r.Body), &key); err != nil || key.Key == "" {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	rule := `{"rules":[{"name":"blue-only","target":{"items":["demo/echo"]},"when":"!('blue' in principal.groups)","verdict":"deny","message":"for blue alone"}]}`
+	if r := i.Do(t, http.MethodPut, "/api/v1/policies", rule); r.Status != http.StatusOK {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for n, step := range []struct {
+		claims   map[string]any
+		ran, key bool
+	}{
+		{map[string]any{"groups": []string{"blue"}}, false, false},
+		{map[string]any{"teams": []string{"red", "blue"}}, true, true},
+		{map[string]any{"jti": "states none"}, true, true},
+		{map[string]any{"teams": []string{}}, false, false},
+	} {
+		if r := echo(t, i, "/mcp", mint(t, a, i, step.claims)); ran(r) != step.ran {
+			t.Errorf("token %d: %d %s", n, r.Status, r.Body)
+		}
+		if r := echo(t, i, "/mcp", key.Key); ran(r) != step.key {
+			t.Errorf("key after token %d: %d %s", n, r.Status, r.Body)
+		}
+	}
+}
+
 func TestRevocationIsAtOnce(t *testing.T) {
 	t.Parallel()
 	a := oauthserver.Start(t)

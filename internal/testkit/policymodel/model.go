@@ -236,10 +236,10 @@ func (r *Rules) Confine() {
 
 // Ends of calls, in the words of explanations and simulations.
 const (
-	Made     = "made"
-	Denied   = "denied"
-	Asked    = "asked"
-	Redacted = "redacted"
+	Made          = "made"
+	Denied        = "denied"
+	NeedsApproval = "asked"
+	Redacted      = "redacted"
 )
 
 // Outcome is how a call ends.
@@ -255,7 +255,7 @@ func (r *Rules) Judge(c *Call) Outcome {
 	case junctor.VerdictDeny:
 		return Outcome{End: Denied, Rule: by}
 	case junctor.VerdictAsk:
-		return Outcome{End: Asked, Rule: by}
+		return Outcome{End: NeedsApproval, Rule: by}
 	default:
 	}
 	out := r.JudgeResult(c)

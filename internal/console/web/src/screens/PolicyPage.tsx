@@ -105,7 +105,6 @@ function Page({ e, stored }: { e: PolicyEntry; stored: PolicyEntry[] }) {
       ) : e.restricted ? (
         <Panel pad>
           <p className="soft">This is an operator’s rule. Only operators see its target and its condition.</p>
-          {e.message && <p>Denied callers receive: {e.message}</p>}
         </Panel>
       ) : (
         <RuleForm key={e.name} had={draftOf(e)} of={e} stored={stored} fixed={!may} />

@@ -22,7 +22,7 @@ export function VerdictFields({ draft: d, wrong, change }: Fields) {
         {denies && (
           <TextInput
             label="Message"
-            placeholder="Message that denied callers receive"
+            placeholder="What the caller receives as the reason"
             value={d.message}
             error={wrong.message}
             onChange={(e) => change({ message: e.currentTarget.value })}

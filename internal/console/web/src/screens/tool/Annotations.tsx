@@ -19,8 +19,8 @@ const hints: [name: Hint, label: string, yes: string, no: string][] = [
 
 const origins: Record<string, string> = {
   operator: 'An admin set it for this tool.',
-  server: 'The server states it, and its annotations are trusted.',
-  unknown: 'Neither an admin nor a trusted server states it.',
+  server: 'The server says so, and its annotations are trusted.',
+  unknown: 'No admin set it, and no trusted server states it.',
 };
 
 // Annotations shows what Junctor takes a tool to be, and who said so. Admins can state it.
