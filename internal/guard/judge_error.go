@@ -45,7 +45,7 @@ func (g *Guard) judgeError(ctx context.Context, op *Op, item *catalog.Item, call
 		return err
 	}
 	out := *shown
-	if out.Message, out.Cause = judged[len(judged)-1], nil; repeats {
+	if out.Message = judged[len(judged)-1]; repeats {
 		out.Message = prefix + judged[0]
 	}
 	if ok {
