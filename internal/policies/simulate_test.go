@@ -180,6 +180,28 @@ func TestSimulationOfErrors(t *testing.T) {
 	}
 }
 
+// A call whose result a rule withheld was made: its rules come to the same again, and what
+// depends on the result is not known.
+func TestSimulationOfWithheldResults(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("read", "clerk", `{"path":"/a"}`, func(e *history.Entry) {
+		e.Status, e.Code, e.Result, e.BytesOut = junctor.StatusError, junctor.CodeDenied, nil, 0
+		e.Policy = []junctor.PolicyHit{{Rule: "withheld", Version: "1", Verdict: junctor.VerdictDeny, Mode: junctor.ModeEnforce, Value: "true", Decided: true}}
+	})
+	withheld := junctor.PolicyRule{Name: "withheld", Phase: junctor.PhaseResult, When: `args.path == "/a"`, Verdict: junctor.VerdictDeny}
+	if s := b.simulate([]junctor.PolicyRule{withheld}); s.Changed != 0 || s.Decided != 1 {
+		t.Errorf("the same rule: %+v", s)
+	}
+	if s := b.simulate([]junctor.PolicyRule{}); s.Changed != 1 || s.Differences[0].From != "denied" || s.Differences[0].To != "made" {
+		t.Errorf("without it: %+v", s)
+	}
+	withheld.When = `size(result.content) > 5`
+	if s := b.simulate([]junctor.PolicyRule{withheld}); s.Changed != 0 || s.Undecidable.Result != 1 {
+		t.Errorf("a condition about the result: %+v", s)
+	}
+}
+
 // A webhook is never asked; what it would decide is unknown.
 func TestSimulationAsksNoWebhook(t *testing.T) {
 	t.Parallel()

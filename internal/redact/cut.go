@@ -46,7 +46,7 @@ func Cut(kind junctor.Kind, body []byte, maxBytes int, valid func(structured []b
 	if len(c.edits) == 0 {
 		return body, 0, nil
 	}
-	return markResult(render(body, c.edits, wholeStyle, nil), wire.MetaJunctorCut, len(c.edits)), len(c.edits), nil
+	return markResult(render(body, c.edits, wholeStyle, nil), wire.MetaJunctorCut, len(c.edits), true), len(c.edits), nil
 }
 
 // cutter shortens the texts of a result in their order.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"strconv"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -37,7 +38,7 @@ func (r *Redactor) Result(kind junctor.Kind, body []byte, valid func(structured 
 		return body, 0, nil
 	}
 	changed += countEdits(w.edits)
-	return markResult(render(body, edits, wholeStyle, nil), wire.MetaJunctorRedacted, changed), changed, nil
+	return markResult(render(body, edits, wholeStyle, nil), wire.MetaJunctorRedacted, changed, w.hasMeta), changed, nil
 }
 
 // insertEdit adds an edit in the order of places.
@@ -61,8 +62,13 @@ func countEdits(edits []edit) (n int) {
 }
 
 // markResult adds to _meta of a result how much was changed. A number that is there
-// already, of another rule, is added.
-func markResult(result []byte, key string, changed int) []byte {
+// already, of another rule, is added. A result that has no _meta is not searched again.
+func markResult(result []byte, key string, changed int, hasMeta bool) []byte {
+	if end := bytes.LastIndexByte(result, '}'); !hasMeta && end > 0 && !bytes.HasSuffix(bytes.TrimRight(result[:end], " \t\r\n"), []byte("{")) {
+		out := append(make([]byte, 0, end+len(key)+40), result[:end]...)
+		out = append(wire.AppendString(append(out, `,"_meta":{`...), key), ':')
+		return append(strconv.AppendInt(out, int64(changed), 10), "}}"...)
+	}
 	meta := wire.Get(result, "_meta")
 	if len(meta) == 0 || meta[0] != '{' {
 		meta = nil

@@ -55,6 +55,7 @@ type walk struct {
 	pos      int
 	nesting  int
 	hiding   bool // inside a container that has to go
+	hasMeta  bool // the result has a member _meta
 	edits    []edit
 	// With a result: where its structured content is, and what has to change there.
 	structured      [2]int
@@ -271,7 +272,7 @@ func (w *walk) member(in place, hide Secrecy, depth, start int, name []byte) boo
 		case "resultType":
 			child = wordPlace
 		case "_meta":
-			child = metaPlace
+			child, w.hasMeta = metaPlace, true
 		}
 	case protocolPlace, wordPlace:
 		child = w.protocolMember(start, string(name))

@@ -116,6 +116,15 @@ try {
   assert.equal(await group.count(), 1);
   assert.match(await group.innerText(), /demo\/echo[\s\S]*made[\s\S]*denied[\s\S]*3/);
   assert.equal(await group.getByRole('link').count(), 3);
+
+  step('a call is made up to try the rule');
+  await page.getByText('Try a call').click();
+  const tried = page.getByRole('status').filter({ hasText: /^It would be/ });
+  await tried.filter({ hasText: 'It would be made.' }).or(tried.filter({ hasText: 'denied' })).waitFor();
+  await field('Arguments').fill('{"text":"the plans"}');
+  await tried.filter({ hasText: 'It would be denied by this rule.' }).waitFor();
+  await field('Arguments').fill('{"text":"the weather"}');
+  await tried.filter({ hasText: 'It would be made.' }).waitFor();
   await look('policies-new');
   await button('Add').click();
   await heading('no-plans');

@@ -97,7 +97,7 @@ func TestNoReplicaDecidesByFormerRules(t *testing.T) {
 	t.Parallel()
 	rounds, callers := 12, 1
 	if program.Long() {
-		rounds, callers = 1000, 2
+		rounds, callers = 300, 1
 	}
 	tr := newTrio(t)
 	ctx, cancel := context.WithCancel(t.Context())

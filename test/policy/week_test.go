@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/clock"
 	"github.com/junctor-mcp/junctor/internal/testkit/oauthserver"
@@ -100,10 +102,24 @@ func live(t *testing.T, idp *oauthserver.Server, rules []junctor.PolicyRule, wee
 			t.Fatal(err)
 		}
 		ends[i] = liveEnd(t, &c, a.Body)
+		if i%100 == 99 { // a week takes longer: the history must not have to drop calls
+			s.awaitRecord(t, c.arguments)
+		}
 	}
 	now.Set(monday().Add(7 * 24 * time.Hour))
 	poll.Until(t, "all calls are on record", patience, func() bool { return s.simulated(t, nil, monday()).Calls >= len(week) })
 	return s, ends
+}
+
+// awaitRecord waits until a call is the newest in the history.
+func (s *scene) awaitRecord(t *testing.T, arguments string) {
+	t.Helper()
+	want := nonceOf([]byte(arguments))
+	poll.Until(t, "the call "+want+" is on record", patience, func() bool {
+		var page struct{ Items []history.Entry }
+		r := s.ask("ada", "GET", "/api/v1/calls/history?kind=tool&limit=1", "")
+		return json.Unmarshal([]byte(r.Body), &page) == nil && len(page.Items) == 1 && strings.Contains(string(page.Items[0].Params), want)
+	})
 }
 
 // liveEnd returns how a call ended, with the rule, from its answer alone.

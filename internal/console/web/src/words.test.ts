@@ -37,7 +37,7 @@ const wanted: Record<string, string[]> = {
   chat: ['Approval needed', 'Auto'],
   deliveries: ['Deliveries', 'Idempotency key', 'Bulk actions', 'Resume', 'Pause', 'Discard', 'Dead letters'],
   events: ['Idempotency key'],
-  policies: ['Condition', 'Verdict', 'Simulation', 'Enforced', 'Mode', 'Use template', 'Redact', 'Remove'],
+  policies: ['Condition', 'Verdict', 'Simulation', 'Try a call', 'Enforced', 'Mode', 'Use template', 'Redact', 'Remove'],
   triggers: ['Min score', 'Batch window in seconds', 'Use template'],
   sources: ['Cron schedule'],
   audit: ['Audit log', '… records verified'],

@@ -159,10 +159,44 @@ test('a simulation names what would differ, by rule, tool and agent, and counts 
   );
   const groups = within(screen.getByRole('list', { name: 'Calls that would have ended otherwise' })).getAllByRole('listitem');
   expect(groups.map((g) => g.textContent)).toEqual([
-    'demo/echomade →becomes denied2agent clerkby this rulecall 1call 2',
-    'demo/echodenied →becomes made1no agentby othercall 1',
+    'demo/echomade → denied2agent clerkby this rulecall 1call 2',
+    'demo/echodenied → made1no agentby othercall 1',
   ]);
   expect(screen.getByRole('link', { name: 'Call 2 of demo/echo, made to denied' }).getAttribute('href')).toBe('/calls/c2');
   expect(screen.getByText(/10 more calls cannot be decided: 7 with arguments/)).toBeTruthy();
   expect(screen.getByText('The history keeps 25 % of the calls of this time.')).toBeTruthy();
+});
+
+test('a call is made up, and what the rules come to is shown', async () => {
+  const tested: unknown[] = [];
+  const { changes } = instance({
+    ...routes,
+    'POST /policies/test': (s: Sent) => {
+      const { cases, rules } = s.body as { cases: { args: { text?: string } }[]; rules: { name: string; mode?: string }[] };
+      tested.push(
+        cases[0],
+        rules.map((r) => r.name + (r.mode ?? '')),
+      );
+      const denied = cases[0]?.args?.text?.includes('plans');
+      return { failed: 0, results: [{ name: '', ok: true, got: denied ? 'denied' : 'made', ...(denied ? { rule: 'no-plans' } : {}) }] };
+    },
+  });
+  const rule = { ...(stored[1] as PolicyEntry), mode: 'audit' as const };
+  const { user } = show(<RuleForm had={draftOf(rule)} of={rule} stored={stored} />);
+  await screen.findByText('Matches 1 tool: demo/echo');
+  await user.click(screen.getByText('Try a call'));
+  expect((await screen.findByLabelText<HTMLInputElement>('Call')).value).toBe('demo/echo');
+  await screen.findByText(/It would be/);
+  const box = screen.getByLabelText('Arguments');
+  await user.clear(box);
+  await user.type(box, '{{"text": "our plans"');
+  await waitFor(() => expect(box.getAttribute('aria-invalid')).toBe('true'));
+  await user.type(box, '}');
+  await user.type(screen.getByLabelText('By the agent'), 'clerk{Enter}'); // which stores nothing
+  await waitFor(() => expect(screen.getByText(/It would be/).textContent).toBe('It would be denied by this rule.'));
+  await waitFor(() =>
+    expect(tested.at(-2)).toMatchObject({ call: 'demo/echo', args: { text: 'our plans' }, principal: { agent: 'clerk' } }),
+  );
+  expect(changes().some((s) => s.method === 'PUT')).toBe(false);
+  expect(tested.at(-1), 'the rule is enforced here').toEqual(['first', 'no-plans', 'last']);
 });

@@ -26,10 +26,12 @@ import { useEdits, useSave } from '../../parts/useEdits';
 import { ConditionEditor } from './ConditionEditor';
 import { Simulation } from './Simulation';
 import { TargetFields } from './TargetFields';
+import { TryCall } from './TryCall';
 import { useCheck, wrongOf } from './useCheck';
 import { VerdictFields } from './VerdictFields';
 
 const mostRead = 25; // tools whose arguments are offered
+const mostKnown = 200; // tools that are offered to be tried
 
 // RuleForm makes a rule, or changes the one of a name. While somebody writes, the rule is
 // checked against the tools of its target and simulated on recorded calls.
@@ -103,129 +105,137 @@ export function RuleForm({
   const others = stored.filter((r) => r.name !== name && !r.restricted && !r.declared && !r.operators);
 
   return (
-    <form
-      className={mayCheck ? 'columns wide-left' : ''}
-      aria-label="Rule"
-      onSubmit={(e) => {
-        e.preventDefault();
-        if (!fixed) saving.save();
-      }}
-    >
-      <fieldset className="bare" disabled={fixed}>
-        <div className="stack" style={{ gap: '1.125rem' }}>
-          <Panel title="Rule" pad>
-            <div className="row" style={{ alignItems: 'flex-start' }}>
-              {name === undefined && (
+    <div className={mayCheck ? 'columns wide-left' : ''}>
+      <form
+        aria-label="Rule"
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (!fixed) saving.save();
+        }}
+      >
+        <fieldset className="bare" disabled={fixed}>
+          <div className="stack" style={{ gap: '1.125rem' }}>
+            <Panel title="Rule" pad>
+              <div className="row" style={{ alignItems: 'flex-start' }}>
+                {name === undefined && (
+                  <TextInput
+                    className="grow"
+                    style={narrow}
+                    label="Name"
+                    placeholder="no-large-amounts"
+                    required
+                    value={draft.name}
+                    error={wrong.name}
+                    onChange={(e) => change({ name: e.currentTarget.value })}
+                  />
+                )}
                 <TextInput
                   className="grow"
                   style={narrow}
-                  label="Name"
-                  placeholder="no-large-amounts"
-                  required
-                  value={draft.name}
-                  error={wrong.name}
-                  onChange={(e) => change({ name: e.currentTarget.value })}
+                  label="Title"
+                  placeholder="Purpose of the rule"
+                  value={draft.title}
+                  maxLength={200}
+                  onChange={(e) => change({ title: e.currentTarget.value })}
                 />
-              )}
-              <TextInput
-                className="grow"
-                style={narrow}
-                label="Title"
-                placeholder="Purpose of the rule"
-                value={draft.title}
-                maxLength={200}
-                onChange={(e) => change({ title: e.currentTarget.value })}
-              />
-            </div>
-          </Panel>
-          <TargetFields
-            draft={draft}
-            wrong={wrong}
-            change={change}
-            matched={mayCheck && isTools ? (tools.data ? matched : undefined) : undefined}
-          />
-          <Panel title="When" pad>
-            <ConditionEditor
-              value={draft.when}
-              change={(when) => change({ when })}
-              phase={draft.phase}
-              args={args}
-              problems={check.condition}
-              checked={check.when}
-              focused={() => setWrites(true)}
-              state={
-                mayCheck && draft.when.trim() !== '' && check.done ? (
-                  <p>
-                    <Tag tone="good">valid</Tag> <span className="tiny soft">{isTools && 'It fits every tool of the target.'}</span>
-                  </p>
-                ) : undefined
-              }
+              </div>
+            </Panel>
+            <TargetFields
+              draft={draft}
+              wrong={wrong}
+              change={change}
+              matched={mayCheck && isTools ? (tools.data ? matched : undefined) : undefined}
             />
-          </Panel>
-          <VerdictFields draft={draft} wrong={wrong} change={change} />
-          <Panel title="Mode and order" pad>
-            <div className="row" style={{ alignItems: 'flex-start' }}>
-              <NativeSelect
-                className="grow"
-                style={narrow}
-                label="Mode"
-                value={draft.mode}
-                onChange={(e) => change({ mode: e.currentTarget.value as Draft['mode'] })}
-                data={[
-                  { value: 'enforce', label: 'Enforce' },
-                  { value: 'audit', label: 'Audit: only record what it would do' },
-                ]}
+            <Panel title="When" pad>
+              <ConditionEditor
+                value={draft.when}
+                change={(when) => change({ when })}
+                phase={draft.phase}
+                args={args}
+                problems={check.condition}
+                checked={check.when}
+                focused={() => setWrites(true)}
+                state={
+                  mayCheck && draft.when.trim() !== '' && check.done ? (
+                    <p>
+                      <Tag tone="good">valid</Tag> <span className="tiny soft">{isTools && 'It fits every tool of the target.'}</span>
+                    </p>
+                  ) : undefined
+                }
               />
-              {!of?.operators && (
+            </Panel>
+            <VerdictFields draft={draft} wrong={wrong} change={change} />
+            <Panel title="Mode and order" pad>
+              <div className="row" style={{ alignItems: 'flex-start' }}>
                 <NativeSelect
                   className="grow"
                   style={narrow}
-                  label="Place"
-                  description="Rules are evaluated in order"
-                  inputWrapperOrder={['label', 'input', 'description', 'error']}
-                  value={draft.place}
-                  onChange={(e) => change({ place: e.currentTarget.value })}
+                  label="Mode"
+                  value={draft.mode}
+                  onChange={(e) => change({ mode: e.currentTarget.value as Draft['mode'] })}
                   data={[
-                    { value: '', label: name === undefined ? 'Last' : 'Keep its place' },
-                    ...(others[0] ? [{ value: `before:${others[0].name}`, label: `Before ${others[0].name}` }] : []),
-                    ...others.map((r) => ({ value: `after:${r.name}`, label: `After ${r.name}` })),
+                    { value: 'enforce', label: 'Enforce' },
+                    { value: 'audit', label: 'Audit: only record what it would do' },
                   ]}
                 />
-              )}
-            </div>
-          </Panel>
-          {check.warnings.length > 0 && (
-            <div className="notice" role="status">
-              <span className="small">{[...new Set(check.warnings.map(messageOf))].join(' ')}</span>
-            </div>
-          )}
-          {unplaced ? <ErrorCard error={saving.error} /> : null}
-          {saving.dialog}
-          {!fixed && (
-            <div className="acts">
-              <Button
-                type="submit"
-                disabled={
-                  missing !== '' ||
-                  check.condition.length > 0 ||
-                  Object.keys(wrong).length > 0 ||
-                  (name !== undefined && form.edited.length === 0)
-                }
-                loading={saving.busy}
-              >
-                {name === undefined ? 'Add' : 'Save'}
-              </Button>
-              <span className="small soft">{missing || (check.condition.length > 0 ? 'The condition has a problem.' : '')}</span>
-            </div>
-          )}
-        </div>
-      </fieldset>
+                {!of?.operators && (
+                  <NativeSelect
+                    className="grow"
+                    style={narrow}
+                    label="Place"
+                    description="Rules are evaluated in order"
+                    inputWrapperOrder={['label', 'input', 'description', 'error']}
+                    value={draft.place}
+                    onChange={(e) => change({ place: e.currentTarget.value })}
+                    data={[
+                      { value: '', label: name === undefined ? 'Last' : 'Keep its place' },
+                      ...(others[0] ? [{ value: `before:${others[0].name}`, label: `Before ${others[0].name}` }] : []),
+                      ...others.map((r) => ({ value: `after:${r.name}`, label: `After ${r.name}` })),
+                    ]}
+                  />
+                )}
+              </div>
+            </Panel>
+            {check.warnings.length > 0 && (
+              <div className="notice" role="status">
+                <span className="small">{[...new Set(check.warnings.map(messageOf))].join(' ')}</span>
+              </div>
+            )}
+            {unplaced ? <ErrorCard error={saving.error} /> : null}
+            {saving.dialog}
+            {!fixed && (
+              <div className="acts">
+                <Button
+                  type="submit"
+                  disabled={
+                    missing !== '' ||
+                    check.condition.length > 0 ||
+                    Object.keys(wrong).length > 0 ||
+                    (name !== undefined && form.edited.length === 0)
+                  }
+                  loading={saving.busy}
+                >
+                  {name === undefined ? 'Add' : 'Save'}
+                </Button>
+                <span className="small soft">{missing || (check.condition.length > 0 ? 'The condition has a problem.' : '')}</span>
+              </div>
+            )}
+          </div>
+        </fieldset>
+      </form>
       {mayCheck && (
-        <div className="beside-form">
+        <div className="beside-form stack" style={{ gap: '1.125rem' }}>
           <Simulation rule={rule} place={draft.place} stored={stored} waits={waits} ready={check.done} />
+          <TryCall
+            rule={rule}
+            place={draft.place}
+            stored={stored}
+            known={matched.slice(0, mostKnown).map((t) => `${t.server}/${t.name}`)}
+            ready={waits === ''}
+          />
         </div>
       )}
-    </form>
+    </div>
   );
 }
 

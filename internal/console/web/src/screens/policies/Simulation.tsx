@@ -101,7 +101,8 @@ const ends: Record<string, [Tone, string]> = {
   cut: ['act', 'cut'],
 };
 
-const End = ({ end }: { end: string }) => <Tag tone={ends[end]?.[0] ?? ''}>{ends[end]?.[1] ?? end}</Tag>;
+// End is how a call ended, or would have ended.
+export const End = ({ end }: { end: string }) => <Tag tone={ends[end]?.[0] ?? ''}>{ends[end]?.[1] ?? end}</Tag>;
 
 const reasons: [name: string, text: string][] = [
   ['arguments', 'with arguments that are cut, redacted or not yours to read'],
@@ -142,8 +143,11 @@ export function Outcome({ s, rule, audit }: { s: PolicySimulation; rule: string;
             <li key={`${d.rule} ${d.tool} ${d.agent} ${d.from} ${d.to}`}>
               <span className="row">
                 <code className="wrap grow">{d.tool}</code>
-                <End end={d.from} /> <span aria-hidden>→</span>
-                <span className="skip">becomes</span> <End end={d.to} />
+                <End end={d.from} />{' '}
+                <span role="img" aria-label="becomes">
+                  →
+                </span>{' '}
+                <End end={d.to} />
                 <b className="num">{count(d.calls)}</b>
               </span>
               <span className="row tiny soft">

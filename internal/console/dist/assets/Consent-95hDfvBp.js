@@ -1,0 +1,3 @@
+import{t as e}from"./Checkbox-QG2yo8-Q.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t();function r({words:t,env:r,checked:i,setChecked:a}){return(0,n.jsxs)(`div`,{className:`stack tight`,children:[(0,n.jsx)(`div`,{className:`code`,children:(0,n.jsxs)(`pre`,{children:[t.map((e,t)=>(0,n.jsxs)(`span`,{children:[(0,n.jsx)(`span`,{className:`soft`,children:t===0?`program  `:`word ${String(t).padEnd(4)}`}),e===``?`(empty)`:e,`
+`]},t)),Object.keys(r??{}).map(e=>(0,n.jsxs)(`span`,{children:[(0,n.jsxs)(`span`,{className:`soft`,children:[`env`,`      `]}),e,`=•••`,`
+`]},e))]})}),(0,n.jsx)(e,{label:`I want this instance to run exactly this command, with the permissions of the instance.`,checked:i,onChange:e=>a(e.currentTarget.checked)})]})}export{r as t};

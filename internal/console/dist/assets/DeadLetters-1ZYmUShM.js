@@ -1,0 +1,1 @@
+import{DeliveryList as e}from"./Deliveries-BtxNaSGp.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t();function r(){return(0,n.jsx)(e,{title:`Dead letters`,sub:`Deliveries whose attempts all failed. Fix the cause, then replay them.`,state:`dead`})}export{r as default};

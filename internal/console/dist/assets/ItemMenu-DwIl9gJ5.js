@@ -1,1 +1,0 @@
-import{t as e}from"./Menu-DSb_0jTA.js";import{t}from"./ActionMenu-DK6e33Z_.js";import{t as n}from"./jsx-runtime-Wy9s6hX0.js";var r=n();function i({label:n,items:i}){return(0,r.jsx)(t,{label:n,opened:!0,children:i.map(t=>(0,r.jsx)(e.Item,{leftSection:t.icon,onClick:t.run,children:t.name},t.name))})}export{i as default};

@@ -1,1 +1,0 @@
-import{t as e}from"./NumberInput-DNqTwI-s.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t(),r=({label:t,description:r,value:i,change:a,disabled:o=!1})=>(0,n.jsx)(e,{label:t,description:r,placeholder:`No limit`,min:0,hideControls:!0,disabled:o,value:i||``,onChange:e=>a(e===``?0:Number(e))});export{r as t};

@@ -1,0 +1,1 @@
+import{a as e,l as t}from"./Transition-CbpR-Ol_.js";import{t as n}from"./InputBase-CezSLRyo.js";import{t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=r(),a=e(e=>{let r=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(n,{component:`input`,...r,__staticSelector:`TextInput`})});a.classes=n.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";import{st as n}from"./index-C_2lFD3d.js";var r=e(t(),1);function i(e,t=``){let[i,a]=n(),o=(0,r.useCallback)(n=>a(r=>{let i=new URLSearchParams(r);return n===t?i.delete(e):i.set(e,n),i},{replace:!0}),[e,t,a]);return[i.get(e)??t,o]}export{i as t};

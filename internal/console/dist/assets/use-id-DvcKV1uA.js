@@ -1,0 +1,1 @@
+import{mt as e}from"./index-C_2lFD3d.js";import{a as t,n}from"./jsx-runtime-Wy9s6hX0.js";function r(e=`mantine-`){return`${e}${Math.random().toString(36).slice(2,11)}`}var i=t(n(),1);function a(t){let n=(0,i.useId)(),[a,o]=(0,i.useState)(`mantine-${n.replace(/:/g,``)}`),s=(0,i.useRef)(!1);return e(()=>{s.current||(s.current=!0,o(r()))},[]),typeof t==`string`?t:a}export{a as t};
