@@ -221,6 +221,9 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		}
 		res, err = g.dispatchRequest(ctx, op, item, &req, sink)
 	}
+	if err != nil {
+		err = g.judgeError(ctx, op, &item, &call, err)
+	}
 	if err == nil && task != nil {
 		g.updateTask(ctx, op, task, item.Tool, &res)
 	}

@@ -37,7 +37,7 @@ func setRules(t *testing.T, r *rig, rules ...junctor.PolicyRule) {
 	}
 	j.SetRules(map[junctor.TenantID]*policy.Set{junctor.DefaultTenant: set})
 	o := r.options()
-	o.Policy = j
+	o.Policy, r.policy = j, j
 	if r.Guard, err = guard.New(o); err != nil {
 		t.Fatal(err)
 	}

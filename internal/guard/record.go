@@ -174,7 +174,7 @@ func (g *Guard) judgeResult(ctx context.Context, op *Op, item *catalog.Item, cal
 	result := res.Body
 	if res.Task {
 		if result = wire.Get(res.Body, "result"); result == nil {
-			return nil
+			return g.judgeTaskError(ctx, op, item, call, res)
 		}
 	}
 	judged, err := g.options.Policy.JudgeResult(ctx, op, item, call, result)

@@ -39,6 +39,7 @@ type rig struct {
 	memory  *limit.RateLimiter
 	ring    *seal.SessionRing
 	log     *slog.Logger
+	policy  guard.Policy // of setRules
 
 	mu       sync.Mutex
 	steps    []string // of journal and backend, in the order they happened
@@ -57,6 +58,7 @@ type backend struct {
 	before func() // runs in place of the caller's goroutine's first step; may panic
 	last   catalog.Request
 	answer []byte // in place of the server's own; nil is that
+	failed error  // in place of an answer
 }
 
 func (b *backend) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
@@ -67,6 +69,9 @@ func (b *backend) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 	b.rig.mu.Unlock()
 	if before != nil {
 		before()
+	}
+	if b.failed != nil {
+		return catalog.Result{}, b.failed
 	}
 	if b.answer != nil {
 		return catalog.Result{Body: b.answer}, nil

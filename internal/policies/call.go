@@ -41,7 +41,7 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 		c.Arguments = e.Params
 	default:
 	}
-	c.noResult = (e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError) && !isWithheld(e)
+	c.noResult = (e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError) && !isWithheld(e) && !isServerError(e)
 	if e.Result != nil && !e.Restricted && !isChanged(e.Result) {
 		c.result = e.Result
 	}
@@ -52,6 +52,12 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 func isWithheld(e *history.Entry) bool {
 	end, _ := recordedEnd(e)
 	return e.Status == junctor.StatusError && e.Code == junctor.CodeDenied && end == endDenied // StatusDenied is a call that was not made
+}
+
+// isServerError reports whether the call ended with an error that rules about results judge.
+// The error itself is not recorded as a result.
+func isServerError(e *history.Entry) bool {
+	return e.Status == junctor.StatusError && (e.Code == junctor.CodeUpstream || e.Code == junctor.CodeNotFound)
 }
 
 // toolOf returns the tool that a recorded call was of, as far as the catalog still has that

@@ -61,7 +61,11 @@ func explainNotes(c *recordedCall, e *history.Entry, out *admin.PolicyExplanatio
 	if c.Incomplete {
 		notes = append(notes, "the recorded arguments are cut or redacted, so that conditions that depend on them come to unknown")
 	}
-	if !c.noResult && c.result == nil {
+	switch {
+	case c.noResult || c.result != nil:
+	case isServerError(e):
+		notes = append(notes, "the server answered with an error, which is not recorded as a result, so that conditions that depend on it come to unknown")
+	default:
 		notes = append(notes, "the recorded result is cut or redacted, so that conditions that depend on it come to unknown")
 	}
 	if c.Tool != nil && c.Tool.Definition == nil {

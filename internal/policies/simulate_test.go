@@ -158,6 +158,28 @@ func TestSimulationOfResults(t *testing.T) {
 	}
 }
 
+// The error that a server answered with is judged when the call is made, and not recorded as
+// a result: it is not known, unless no rule about results reads it.
+func TestSimulationOfErrors(t *testing.T) {
+	t.Parallel()
+	mail := junctor.PolicyRule{Name: "mail", Phase: junctor.PhaseResult, Verdict: junctor.VerdictRedact, Redact: []string{"email"}}
+	b := newBench(t)
+	failed := func(code junctor.Code, hits ...junctor.PolicyHit) func(*history.Entry) {
+		return func(e *history.Entry) {
+			e.Status, e.Code, e.Result, e.BytesOut, e.Policy = junctor.StatusError, code, nil, 0, hits
+		}
+	}
+	id := b.call("read", "clerk", `{"path":"/a"}`, failed(junctor.CodeUpstream, junctor.PolicyHit{Rule: "mail", Version: "1", Verdict: junctor.VerdictRedact, Mode: junctor.ModeEnforce, Value: "true", Decided: true, Changed: 1}))
+	b.call("read", "clerk", `{"path":"/b"}`, failed(junctor.CodeUnreachable))
+	if s := b.simulate([]junctor.PolicyRule{mail}); s.Changed != 0 || s.Undecidable.Result != 1 || s.Decided != 1 {
+		t.Errorf("redaction: %+v", s)
+	}
+	s := b.simulate([]junctor.PolicyRule{{Name: "none", Phase: junctor.PhaseResult, Verdict: junctor.VerdictDeny}})
+	if s.Changed != 1 || len(s.Differences) != 1 || s.Differences[0].To != "denied" || s.Differences[0].Samples[0] != id {
+		t.Errorf("errors that are withheld: %+v", s)
+	}
+}
+
 // A call whose result a rule withheld was made: its rules come to the same again, and what
 // depends on the result is not known.
 func TestSimulationOfWithheldResults(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 // target is the target of a rule, ready to be matched.
 type target struct {
+	allows  bool // of a rule that allows
 	kinds   []junctor.Kind
 	items   []itemPattern
 	agents  []string
@@ -16,14 +17,14 @@ type target struct {
 	tenants []string
 }
 
-// itemPattern is server/item with wildcards.
-type itemPattern struct{ server, item string }
+// itemPattern is server/item with wildcards. plain is the item as plainName spells it.
+type itemPattern struct{ server, item, plain string }
 
 func newTarget(r *junctor.PolicyRule) target {
-	t := target{kinds: r.Kinds, agents: r.Target.Agents, users: r.Target.Users, tenants: r.Target.Tenants}
+	t := target{allows: r.Verdict == junctor.VerdictAllow, kinds: r.Kinds, agents: r.Target.Agents, users: r.Target.Users, tenants: r.Target.Tenants}
 	for _, text := range r.Target.Items {
 		server, item, _ := strings.Cut(text, "/")
-		t.items = append(t.items, itemPattern{server, item})
+		t.items = append(t.items, itemPattern{server, item, plainName(item)})
 	}
 	return t
 }
@@ -34,8 +35,19 @@ func (t *target) matchesItem(kind junctor.Kind, server, name string) bool {
 		return false
 	}
 	return len(t.items) == 0 || slices.ContainsFunc(t.items, func(p itemPattern) bool {
-		return MatchPattern(p.server, server) && MatchPattern(p.item, name)
+		return MatchPattern(p.server, server) && t.matchesName(&p, kind, name)
 	})
+}
+
+// matchesName reports whether a pattern matches the name of an item. Callers choose how
+// they spell the URI of a resource: a rule that allows has to match it as it is spelled and
+// as it is plain, and any other rule has to match one of both.
+func (t *target) matchesName(p *itemPattern, kind junctor.Kind, name string) bool {
+	matches := MatchPattern(p.item, name)
+	if matches != t.allows || kind == junctor.KindTool || kind == junctor.KindPrompt {
+		return matches
+	}
+	return MatchPattern(p.plain, plainName(name))
 }
 
 // matchesSubject reports whether the rule is about calls of a subject.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -22,6 +23,7 @@ const (
 	KindBridgeUnavailable    Kind = "bridge_unavailable" // the endpoint is unreachable, or its answer is malformed
 	KindFileVerification     Kind = "file_verification"
 	KindInvalidArguments     Kind = "invalid_arguments"
+	KindDenied               Kind = "denied"     // a rule of the tenant or of operators
 	KindToolError            Kind = "tool_error" // the tool ran and returned an error
 	KindLimited              Kind = "limited"
 	KindGone                 Kind = "gone"
@@ -83,6 +85,9 @@ func classifyError(err error, ran bool) attemptOutcome {
 			return as(queue.OutcomeFatal, KindInvalidArguments)
 		}
 		return as(queue.OutcomeFatal, KindToolError)
+	}
+	if _, ok := errors.AsType[*guard.RuleError](err); ok {
+		return as(queue.OutcomeFatal, KindDenied) // the next attempt has the same arguments
 	}
 	if isEgressRefusal(e) {
 		return as(queue.OutcomeHold, KindEndpointNotFound)

@@ -417,6 +417,7 @@ func TestWhatFollowsFromErrors(t *testing.T) {
 		"no such tool":              {junctor.Errorf(junctor.CodeNotFound, "x"), queue.StateDead, worker.KindToolNotFound},
 		"arguments that do not fit": {junctor.Errorf(junctor.CodeInvalid, "x"), queue.StateDead, worker.KindInvalidArguments},
 		"an address not allowed":    {upstream(junctor.Errorf(junctor.CodeDenied, "x")), queue.StateHeld, worker.KindEndpointNotFound},
+		"a rule denies the call":    {&junctor.Error{Code: junctor.CodeDenied, Message: "x", Cause: &guard.RuleError{Rule: "r"}}, queue.StateDead, worker.KindDenied},
 		"a fault of ours":           {errors.New("x"), queue.StateReady, worker.KindInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
