@@ -212,6 +212,6 @@ func TestWeek(t *testing.T) {
 	if changed == 0 || opaque == 0 || len(byEnd) < 4 || len(want) < 10 {
 		t.Errorf("the week is one-sided: %v, %d cannot be decided, %v", byEnd, opaque, want)
 	}
-	t.Logf("figure: a week of %d calls (%v when enforced): simulated and enforced, %d end otherwise, equal in all %d groups of rule, tool and agent; %d calls whose arguments the history cuts are counted apart",
-		len(week), byEnd, changed, len(want), opaque)
+	t.Logf("figure: a week of %d calls (when enforced %d made, %d denied, %d asked about, %d redacted): simulated and enforced, %d end otherwise, equal in all %d groups of rule, tool and agent; %d calls whose arguments the history cuts are counted apart",
+		len(week), byEnd["made"], byEnd["denied"], byEnd["asked"], byEnd["redacted"], changed, len(want), opaque)
 }

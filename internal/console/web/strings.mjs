@@ -1,6 +1,6 @@
 // Collects what the screens say. node strings.mjs writes strings/SCREEN.txt for each screen, and
 // for the parts that several screens share, so that the words can be read in one sitting
-// (docs/adr/0062-list-the-words-of-the-console-by-screen.md). They are edited in the source;
+// (docs/adr/0062-keep-the-words-of-the-console-in-its-source.md). They are edited in the source;
 // `make generate` writes the lists again. words.test.ts holds them to the words of the field.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
