@@ -59,7 +59,9 @@ GET /models/                                                   any
 GET /events                                                    any
 GET /events/                                                   any
 GET /triggers                                                  any
+GET /policies                                                  any
 GET /triggers/                                                 any
+GET /policies/                                                 any
 GET /sources                                                   any
 GET /sources/                                                  any
 GET /deliveries                                                any
