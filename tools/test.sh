@@ -129,7 +129,7 @@ run_tests() {
 	shift
 	[[ $# -gt 0 ]] || return 0
 	step "$name" .cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
-		--jsonfile "$results/${name//[^a-z]/-}.json" --packages "$*" -- -count=1 -vet=off -timeout=20m "${link[@]}" "${flags[@]}"
+		--jsonfile "$results/${name//[^a-z]/-}.json" --packages "$*" -- -count=1 -vet=off -timeout=30m "${link[@]}" "${flags[@]}"
 }
 
 rm -rf "$results"

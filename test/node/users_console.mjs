@@ -198,7 +198,14 @@ const tours = {
     await page.getByRole('link', { name: 'uma', exact: true }).waitFor();
     await look('a key');
     await tab('Activity');
-    await page.getByRole('link', { name: 'Activity of the user' }).waitFor();
+    await page.locator('.figure').filter({ hasText: 'Calls' }).filter({ hasText: '1' }).first().waitFor();
+    await look('activity of a key');
+    await page.getByRole('link', { name: 'View all calls' }).click();
+    await page.waitForURL(/key=/);
+    await button('Key laptop').waitFor();
+    await page.getByRole('link', { name: /demo__echo/ }).first().waitFor();
+    await page.goBack();
+    await heading('laptop');
 
     step('it is rotated: the former token stops working');
     await button('Rotate key').click();
