@@ -13,7 +13,7 @@ export default defineConfig({
     setupFiles: ['src/test/setup.ts'],
     css: false,
     isolate: false,
-    testTimeout: 60_000,
+    testTimeout: 300_000, // the whole suite runs beside them, at a higher priority
   },
   server: { host: '127.0.0.1', port: 5173, strictPort: true, hmr: { host: '127.0.0.1', port: 5173 } },
   build: {
