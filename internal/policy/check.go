@@ -52,7 +52,7 @@ const maxProblems = 20
 // that its target matches. tools are all tools of the tenant.
 func (c *Compiler) Check(r *junctor.PolicyRule, tools []Tool) []Problem {
 	if err := r.Check(); err != nil {
-		return []Problem{{Rule: r.Name, Message: junctor.AsError(err).Message}}
+		return []Problem{{Rule: r.Name, Message: strings.TrimPrefix(junctor.AsError(err).Message, fmt.Sprintf("the rule %q: ", r.Name))}}
 	}
 	one := c.compileRule(r)
 	if one.broken != nil {

@@ -180,6 +180,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckNamesTheRuleOnce covers a member of a rule that is not valid: whoever shows a
+// problem names its rule already.
+func TestCheckNamesTheRuleOnce(t *testing.T) {
+	t.Parallel()
+	r := junctor.PolicyRule{Name: "one", Verdict: "forbid"}
+	problems := newCompiler(t).Check(&r, nil)
+	if len(problems) != 1 || problems[0].Rule != "one" || strings.Contains(problems[0].Message, `"one"`) || !strings.Contains(problems[0].Message, `the verdict "forbid"`) {
+		t.Errorf("%+v", problems)
+	}
+}
+
 // TestHides covers what lists leave out.
 func TestHides(t *testing.T) {
 	t.Parallel()
