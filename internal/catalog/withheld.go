@@ -29,7 +29,7 @@ func (sh *Shelf) WithheldTools(agent *junctor.Principal, g junctor.Grant) []junc
 		if why := sh.Visible(agent, Scope{}, s, junctor.KindTool, t.Name); why != "" {
 			reasons[t.Name] = why.explain()
 		} else if sh.deniesAll(agent, s, junctor.KindTool, t.Name) {
-			reasons[t.Name] = "an operator's rule denies every call of it; junctor policy ls lists the rules"
+			reasons[t.Name] = "a rule denies every call of it; junctor policy ls lists the rules"
 		} else if sh.tools[t.Exposed] != t {
 			reasons[t.Name] = "another tool also has the name " + t.Exposed + ", so endpoints that join servers show neither; rename one of them"
 		}

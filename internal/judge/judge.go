@@ -76,9 +76,9 @@ func (j *Judge) JudgeCall(ctx context.Context, op *guard.Op, item *catalog.Item,
 	call.Policy = append(call.Policy, d.Hits...)
 	switch d.Verdict {
 	case junctor.VerdictDeny:
-		return refusal(d.Rule, d.Message, d.Error, "an operator's rule denies this call")
+		return refusal(d.Rule, d.Message, d.Error, "a rule denies this call")
 	case junctor.VerdictAsk:
-		return refusal(d.Rule, d.Message, d.Error, "an operator's rule requires a person's approval for this call, which cannot be requested yet")
+		return refusal(d.Rule, d.Message, d.Error, "a rule requires a person's approval for this call, which cannot be requested yet")
 	default:
 		return nil
 	}
@@ -95,14 +95,14 @@ func (j *Judge) JudgeResult(ctx context.Context, op *guard.Op, item *catalog.Ite
 	d := set.JudgeResult(ctx, c, body)
 	if d.Denied {
 		call.Policy = append(call.Policy, d.Hits...)
-		return nil, refusal(d.Rule, d.Message, d.Error, "an operator's rule withholds the result of this call")
+		return nil, refusal(d.Rule, d.Message, d.Error, "a rule withholds the result of this call")
 	}
 	fits := func(structured []byte) bool { return item.Tool == nil || item.Tool.FitsOutput(ctx, structured) }
 	var err error
 	for _, step := range d.Steps {
 		hit := &d.Hits[step.Hit]
 		if body, hit.Changed, err = step.Apply(c.Kind, body, fits); err != nil {
-			err = refusal(hit.Rule, "", err, "an operator's rule changes the result of this call, and what it leaves does not fit the tool's output schema")
+			err = refusal(hit.Rule, "", err, "a rule changes the result of this call, and what it leaves does not fit the tool's output schema")
 			break
 		}
 	}
