@@ -31,7 +31,8 @@ func (a *api) resolveHistoryFilter(ctx context.Context, f *HistoryFilter) error 
 	return a.resolveCallsOf(ctx, &f.CallsOf)
 }
 
-// resolveKey replaces the name or the prefix of a key by its id. A revoked key is one, too.
+// resolveKey replaces the name or the prefix of a key by its id. It takes revoked keys,
+// too: calls with a key that leaked are looked for after it was revoked.
 func (a *api) resolveKey(ctx context.Context, f *HistoryFilter) error {
 	if f.Key == "" {
 		return nil
@@ -43,11 +44,7 @@ func (a *api) resolveKey(ctx context.Context, f *HistoryFilter) error {
 	case len(keys) == 0:
 		return junctor.Errorf(junctor.CodeInvalid, "unknown key %q; junctor key ls lists keys", f.Key)
 	case len(keys) > 1:
-		ids := make([]string, len(keys))
-		for i := range keys {
-			ids[i] = keys[i].ID
-		}
-		return junctor.Errorf(junctor.CodeInvalid, "the key %q is ambiguous: %s have that name; use one of these ids", f.Key, strings.Join(ids, ", "))
+		return errSeveralKeys(f.Key, keys)
 	}
 	f.Key = keys[0].ID
 	return nil

@@ -122,11 +122,16 @@ func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, erro
 	case 1:
 		return keys[0], nil
 	}
+	return junctor.Key{}, errSeveralKeys(ref, keys)
+}
+
+// errSeveralKeys is the error of a name that several keys have.
+func errSeveralKeys(name string, keys []junctor.Key) error {
 	ids := make([]string, len(keys))
 	for i := range keys {
 		ids[i] = keys[i].ID
 	}
-	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q; use one of these ids: %s", len(keys), ref, strings.Join(ids, ", "))
+	return junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q; use one of these ids: %s", len(keys), name, strings.Join(ids, ", "))
 }
 
 // findKeys returns the keys that the caller may see and that ref means: the one with that

@@ -202,7 +202,7 @@ func (b *switchedBackend) Offer(ctx context.Context) (*catalog.Offer, error) {
 }
 
 // What is stated of a tool, and trust in its server, change nothing that a list of a client
-// shows. They count at once nevertheless, and whoever watches the tools is told.
+// shows. They count at once nevertheless, and watchers of the catalog are notified.
 func TestStatementsCountAtOnce(t *testing.T) {
 	t.Parallel()
 	s := server(t, "map")

@@ -32,7 +32,7 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 			e.Problems, e.UpdatedBy = nil, ""
 		}
 		if owner != p.Tenant {
-			e = restrict(&e)
+			e = restrictEntry(&e)
 		}
 		*to = append(*to, e)
 	}
@@ -61,9 +61,9 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 	return out, version, nil
 }
 
-// restrict returns what another tenant sees of an operators' rule: its name and verdict, when it
+// restrictEntry returns what another tenant sees of an operators' rule: its name and verdict, when it
 // is evaluated, and whether it is in effect.
-func restrict(e *admin.PolicyEntry) admin.PolicyEntry {
+func restrictEntry(e *admin.PolicyEntry) admin.PolicyEntry {
 	return admin.PolicyEntry{
 		PolicyRule: junctor.PolicyRule{Name: e.Name, Phase: e.Phase, Verdict: e.Verdict, Mode: e.Mode},
 		Version:    e.Version, State: e.State, Operators: true, UpdatedAt: e.UpdatedAt, Restricted: true,

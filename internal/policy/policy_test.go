@@ -180,8 +180,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheRuleOnce covers a member of a rule that is not valid: whoever shows a
-// problem names its rule already.
+// TestCheckNamesTheRuleOnce covers a member of a rule that is not valid. The problem
+// names its rule in a field of its own.
 func TestCheckNamesTheRuleOnce(t *testing.T) {
 	t.Parallel()
 	r := junctor.PolicyRule{Name: "one", Verdict: "forbid"}

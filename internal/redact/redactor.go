@@ -124,12 +124,12 @@ type replacement func(dst, found []byte) []byte
 // it. The result is s or in the buffers, so that it is valid until the next call.
 func (r *Redactor) clean(b *buffers, s []byte, replace replacement) ([]byte, bool) {
 	which := allDetectors
-	if len(s) <= maxGlance && len(r.patterns) == 0 {
-		if which = r.glance(s); which == 0 {
+	if len(s) <= maxShortText && len(r.patterns) == 0 {
+		if which = r.chooseDetectors(s); which == 0 {
 			return s, false
 		}
 	}
-	return r.search(b, s, which, replace)
+	return r.searchText(b, s, which, replace)
 }
 
 // detectorSet are detectors that may find something.
@@ -144,13 +144,13 @@ const (
 	allDetectors = jwtDetector | secretDetector | emailDetector | numberDetector
 )
 
-// maxGlance is the length of the longest text at which glance looks: through longer ones
+// maxShortText is the length of the longest text that chooseDetectors reads: through longer ones
 // the detectors jump faster.
-const maxGlance = 128
+const maxShortText = 128
 
-// glance looks at each byte of a text once, and returns the detectors that may find
+// chooseDetectors reads each byte of a text once, and returns the detectors that may find
 // something in it. In most values of structured content, none does.
-func (r *Redactor) glance(s []byte) (which detectorSet) {
+func (r *Redactor) chooseDetectors(s []byte) (which detectorSet) {
 	digits, run := 0, 0
 	for i, c := range s {
 		switch c {
@@ -190,8 +190,8 @@ func (r *Redactor) glance(s []byte) (which detectorSet) {
 // minDigits is how many digits the shortest phone number has.
 const minDigits = 7
 
-// search is clean for a text in which some detectors may find something.
-func (r *Redactor) search(b *buffers, s []byte, which detectorSet, replace replacement) ([]byte, bool) {
+// searchText is clean for a text in which some detectors may find something.
+func (r *Redactor) searchText(b *buffers, s []byte, which detectorSet, replace replacement) ([]byte, bool) {
 	before := s
 	for pass := 0; ; pass++ {
 		clean, found := r.cleanOnce(b, s, which, replace)

@@ -84,7 +84,7 @@ func TestBackupHasRules(t *testing.T) {
 		if out, errs, code := program.OperateOn(t, data, slices.Concat([]string{"restore", backup}, db)...); code != 0 {
 			t.Fatalf("%s: restore: %d %s%s", name, code, out, errs)
 		}
-		// The rules of the file stay stored; whoever starts the instance names the file.
+		// The rules of the file stay stored. The settings file is named when the instance starts.
 		again := program.Start(t, program.FreeAddr(t), data, slices.Concat([]string{"--config", file}, db)...)
 		if got := encode(rules(again)); got != own {
 			t.Errorf("%s: the rules are %s, and were %s", name, got, own)
