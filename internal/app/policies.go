@@ -68,17 +68,17 @@ type confirmedPolicy struct {
 
 // JudgeCall implements guard.Policy.
 func (c confirmedPolicy) JudgeCall(ctx context.Context, op *guard.Op, item *catalog.Item, call *junctor.Call) error {
-	_, err := c.judge(ctx, op, call, func() ([]byte, error) { return nil, c.Judge.JudgeCall(ctx, op, item, call) })
+	_, err := c.judgeByLatestRules(ctx, op, call, func() ([]byte, error) { return nil, c.Judge.JudgeCall(ctx, op, item, call) })
 	return err
 }
 
 // JudgeResult implements guard.Policy.
 func (c confirmedPolicy) JudgeResult(ctx context.Context, op *guard.Op, item *catalog.Item, call *junctor.Call, body []byte) ([]byte, error) {
-	return c.judge(ctx, op, call, func() ([]byte, error) { return c.Judge.JudgeResult(ctx, op, item, call, body) })
+	return c.judgeByLatestRules(ctx, op, call, func() ([]byte, error) { return c.Judge.JudgeResult(ctx, op, item, call, body) })
 }
 
-// judge calls ask until the rules did not change while it ran.
-func (c confirmedPolicy) judge(ctx context.Context, op *guard.Op, call *junctor.Call, ask func() ([]byte, error)) ([]byte, error) {
+// judgeByLatestRules calls ask until the rules did not change while it ran.
+func (c confirmedPolicy) judgeByLatestRules(ctx context.Context, op *guard.Op, call *junctor.Call, ask func() ([]byte, error)) ([]byte, error) {
 	former := len(call.Policy)
 	for {
 		if err := c.policies.Confirm(ctx, op.Principal.Tenant); err != nil {
